@@ -1,0 +1,1 @@
+# What C++ users install: libheadwater, its headers and a CMake package.
