@@ -1,0 +1,137 @@
+// Caching allocator. Blocks up to 1 MiB are cached in power-of-two-and-a-half classes per size; larger ones by exact rounded size.
+#include "core/allocator.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/flags.h"
+
+namespace hw {
+
+static constexpr size_t kAlign = 64;
+static constexpr size_t kLarge = size_t{1} << 20;
+
+/// Sizes are rounded so that blocks are reused: to 64 bytes up to 1 KiB, then to an eighth of the power of two below.
+static size_t rounded(size_t bytes) {
+  if (bytes <= 1024) return (bytes + kAlign - 1) / kAlign * kAlign;
+  size_t step = size_t{1} << (63 - __builtin_clzll(bytes) - 3);
+  if (step < kAlign) step = kAlign;
+  return (bytes + step - 1) / step * step;
+}
+
+namespace {
+
+struct Cache {
+  std::mutex mutex;
+  std::unordered_map<size_t, std::vector<void*>> free_blocks;
+  MemoryStats stats;
+  size_t cached = 0;
+  size_t cache_limit = static_cast<size_t>(flag_int("HEADWATER_CACHE_LIMIT_MB", 4096)) << 20;
+
+  void* take(size_t size) {
+    auto it = free_blocks.find(size);
+    if (it == free_blocks.end() || it->second.empty()) return nullptr;
+    void* p = it->second.back();
+    it->second.pop_back();
+    cached -= size;
+    return p;
+  }
+  void give_back_all() {
+    for (auto& [size, blocks] : free_blocks) {
+      for (void* p : blocks) release(p, size);
+      blocks.clear();
+    }
+    cached = 0;
+  }
+  /// From the system. Large blocks are mapped, so that giving them back lowers the resident size at once.
+  static void* obtain(size_t size) {
+    if (size < kLarge) return std::aligned_alloc(kAlign, size);
+    void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    if (size >= (size_t{4} << 20)) madvise(p, size, MADV_HUGEPAGE);
+    return p;
+  }
+  void release(void* p, size_t size) {
+    if (size < kLarge)
+      std::free(p);
+    else
+      munmap(p, size);
+    stats.reserved -= static_cast<int64_t>(size);
+  }
+};
+
+}  // namespace
+
+static Cache& cache() {
+  static Cache* c = new Cache;  // never destroyed: tensors may outlive static destructors
+  return *c;
+}
+
+static size_t machine_memory() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  return bytes;
+}
+
+void* allocate(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (bytes > machine_memory())
+    fail(ErrorKind::Memory, "a tensor of ", bytes, " bytes does not fit: this machine has ", machine_memory(), " bytes");
+  size_t size = rounded(bytes);
+  Cache& c = cache();
+  std::lock_guard lock(c.mutex);
+  ++c.stats.allocations;
+  void* p = c.take(size);
+  if (p) {
+    ++c.stats.cache_hits;
+  } else {
+    p = Cache::obtain(size);
+    if (!p) {
+      c.give_back_all();
+      p = Cache::obtain(size);
+    }
+    if (!p)
+      fail(ErrorKind::Memory, "out of memory: ", bytes, " bytes were asked for while ", c.stats.allocated,
+           " bytes are in live tensors. Free tensors, or use a smaller batch.");
+    c.stats.reserved += static_cast<int64_t>(size);
+    c.stats.peak_reserved = std::max(c.stats.peak_reserved, c.stats.reserved);
+  }
+  c.stats.allocated += static_cast<int64_t>(size);
+  c.stats.peak_allocated = std::max(c.stats.peak_allocated, c.stats.allocated);
+  return p;
+}
+
+void deallocate(void* p, size_t bytes) noexcept {
+  if (!p) return;
+  size_t size = rounded(bytes);
+  Cache& c = cache();
+  std::lock_guard lock(c.mutex);
+  c.stats.allocated -= static_cast<int64_t>(size);
+  if (c.cached + size > c.cache_limit) return c.release(p, size);
+  c.free_blocks[size].push_back(p);
+  c.cached += size;
+}
+
+MemoryStats memory_stats() {
+  std::lock_guard lock(cache().mutex);
+  return cache().stats;
+}
+
+void reset_peak_memory_stats() {
+  std::lock_guard lock(cache().mutex);
+  MemoryStats& s = cache().stats;
+  s.peak_allocated = s.allocated;
+  s.peak_reserved = s.reserved;
+}
+
+void empty_cache() noexcept {
+  std::lock_guard lock(cache().mutex);
+  cache().give_back_all();
+}
+
+}  // namespace hw
