@@ -1,1 +1,49 @@
-# What C++ users install: libheadwater, its headers and a CMake package.
+# What C++ users install: libheadwater, its headers and a CMake package, all in component "cpp".
+#   cmake --install build/release --component cpp --prefix DIR
+include(CMakePackageConfigHelpers)
+
+# Objects, not static libraries: operators and kernels register themselves, and a linker drops what nothing names.
+add_library(headwater SHARED ${HEADWATER_OBJECTS})
+add_library(headwater::headwater ALIAS headwater)
+target_link_libraries(headwater PRIVATE ${HEADWATER_LIBRARIES})
+# Highway and simdjson stay inside; calls between our own functions do not go through the symbol table.
+target_link_options(headwater PRIVATE -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL)
+target_compile_features(headwater INTERFACE cxx_std_20)
+# "core/tensor.h", as the headers include each other, and <headwater/headwater.h>, as a user does.
+target_include_directories(headwater INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/headwater>)
+set_target_properties(headwater PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 INSTALL_RPATH "$ORIGIN")
+if(SKBUILD)
+  set_target_properties(headwater PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headwater)
+install(TARGETS headwater EXPORT headwater-targets COMPONENT cpp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT headwater-targets NAMESPACE headwater:: DESTINATION ${package_dir} COMPONENT cpp)
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headwater COMPONENT cpp FILES_MATCHING PATTERN "*.h"
+        PATTERN "backends" EXCLUDE PATTERN "headwater.h" EXCLUDE)
+install(FILES src/api/headwater.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headwater COMPONENT cpp OPTIONAL)
+install(FILES LICENSE THIRD_PARTY_NOTICES DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/headwater COMPONENT cpp)
+
+configure_package_config_file(cmake/headwater-config.cmake.in ${CMAKE_BINARY_DIR}/headwater-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/headwater-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/headwater-config.cmake ${CMAKE_BINARY_DIR}/headwater-config-version.cmake
+        DESTINATION ${package_dir} COMPONENT cpp)
+
+# oneDNN travels with us: beside libheadwater, and in the wheel beside the extension (both look in $ORIGIN). The file has
+# another name than its SONAME in some packages, and 10 MB of symbols.
+if(ONEDNN_LIBRARY)
+  foreach(place "cpp|${CMAKE_INSTALL_LIBDIR}" "python|headwater")
+    string(REPLACE "|" ";" place ${place})
+    list(GET place 0 component)
+    list(GET place 1 folder)
+    file(REAL_PATH ${ONEDNN_LIBRARY} onednn_file)
+    install(FILES ${onednn_file} DESTINATION ${folder} RENAME libdnnl.so.3 COMPONENT ${component}
+            PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+    if(CMAKE_STRIP)
+      install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/libdnnl.so.3\")"
+              COMPONENT ${component})
+    endif()
+  endforeach()
+endif()

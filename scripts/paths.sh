@@ -1,0 +1,13 @@
+# Shared by the scripts in this folder: where things are, and how a failure is told. Sourced, never run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+venv=${HEADWATER_VENV:-$root/.venv}
+python=$venv/bin/python
+build=$root/build/release
+export PYTHONPATH=$root/python${PYTHONPATH:+:$PYTHONPATH}
+
+die() {
+  echo "${0##*/}: $*" >&2
+  exit 1
+}
