@@ -71,6 +71,18 @@ Tensor Tensor::empty_strided(std::span<const int64_t> shape, std::span<const int
   return make(make_ref<Storage>(checked_bytes(one, dtype)), dtype, Dims(shape), Dims(strides));
 }
 
+Tensor Tensor::empty_strided_unchecked(const TensorSpec& spec) {
+  auto body = make_ref<TensorBody>();
+  body->numel = hw::numel(spec.shape);
+  body->storage = make_ref<Storage>(static_cast<size_t>(body->numel * dtype_size(spec.dtype)));
+  body->dtype = spec.dtype;
+  body->device = spec.device;
+  body->shape = spec.shape;
+  body->strides = spec.strides;
+  body->contiguous = is_contiguous(spec.shape, spec.strides);
+  return Tensor(std::move(body));
+}
+
 Tensor Tensor::scalar(const Scalar& value, DType dtype, bool wrapped) {
   Tensor t = make(make_ref<Storage>(static_cast<size_t>(dtype_size(dtype))), dtype, {});
   store_scalar(t.data(), dtype, value);

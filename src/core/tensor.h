@@ -67,6 +67,8 @@ class Tensor {
   /// Uninitialised memory.
   static Tensor empty(std::span<const int64_t> shape, DType dtype);
   static Tensor empty_strided(std::span<const int64_t> shape, std::span<const int64_t> strides, DType dtype);
+  /// For specs that the rules made: strides of a dense layout, sizes checked.
+  static Tensor empty_strided_unchecked(const TensorSpec& spec);
   /// A 0-d tensor with one value. `wrapped`: as a Python number, which gives way in type promotion.
   static Tensor scalar(const Scalar& value, DType dtype, bool wrapped = false);
   /// Another handle on the same storage, without autograd state.

@@ -84,7 +84,7 @@ Dims reduced(const InferCtx& c) {
 }
 }  // namespace shape
 
-static void check_inputs(const InferCtx& c) {
+void check_inputs(const InferCtx& c) {
   size_t n = c.in.size();
   for (size_t i = 0; i < n; ++i) {
     const InputDef& def = c.op.input_def(i, n);

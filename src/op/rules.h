@@ -52,6 +52,8 @@ void along_dim(SbpCtx& c);
 /// All signatures of an op for these specs, the all-broadcast one first.
 std::vector<SbpSignature> sbp_signatures(const InferCtx& infer, std::span<const TensorSpec> out);
 
+/// That every input is given unless optional, and of a dtype the op takes.
+void check_inputs(const InferCtx& c);
 /// Output specs by the op's rules. Checks dtypes first. Errors carry no prefix.
 std::vector<TensorSpec> infer_outputs(const InferCtx& c);
 /// The dtype in which the op computes (None when it does not promote).

@@ -1,0 +1,73 @@
+// Accumulation of gradients.
+#include "autograd/accumulate.h"
+
+#include "autograd/mode.h"
+#include "base/error.h"
+#include "op/math.h"
+
+namespace hw {
+
+namespace {
+
+class AccumulateNode final : public GradNode {
+ public:
+  explicit AccumulateNode(const Tensor& leaf) : leaf_(leaf) { outputs.push_back({leaf.dtype(), leaf.shape()}); }
+  ~AccumulateNode() override { grad_meta(leaf_)->accumulator = nullptr; }
+  std::string_view name() const override { return "accumulate"; }
+  bool is_accumulator() const override { return true; }
+
+  Tensors apply(std::span<const Tensor> dy, bool) override {
+    if (!dy[0].defined()) return {};
+    GradMeta& m = *grad_meta(leaf_);
+    Tensor g = dy[0];
+    for (size_t i = 0; i < m.hooks.size(); ++i) {
+      Ref<GradHook> hook = m.hooks[i];
+      if (hook->removed) continue;
+      if (Tensor changed = hook->call(g); changed.defined()) g = changed;
+    }
+    add(m, g);
+    for (size_t i = 0; i < m.post_hooks.size(); ++i) {
+      Ref<GradHook> hook = m.post_hooks[i];
+      if (!hook->removed) hook->call(leaf_);
+    }
+    return {};
+  }
+
+ private:
+  void add(GradMeta& m, const Tensor& g) {
+    bool graph = t_grad_mode.enabled;
+    if (!m.grad.defined()) {
+      // Taken over when it is a plain tensor that only this call holds; else copied, so that nobody's later write shows in it.
+      bool ours = g.contiguous() && g->storage->use_count() == 1 && g->storage->bytes() == g.nbytes();
+      m.grad = graph ? g : ours ? detach(g) : detach(clone(detach(g)));
+    } else if (graph) {
+      m.grad = hw::add(m.grad, g);
+    } else {
+      static const Op add_op{"add"};
+      add_op.inplace({m.grad, g});
+    }
+  }
+
+  Tensor leaf_;
+};
+
+}  // namespace
+
+Ref<GradNode> accumulator(const Tensor& leaf) {
+  GradMeta& m = *grad_meta(leaf);
+  if (m.accumulator) return Ref<GradNode>(m.accumulator);
+  auto node = make_ref<AccumulateNode>(leaf);
+  m.accumulator = node.get();
+  return node;
+}
+
+Tensor add_gradients(Tensor a, const Tensor& b) {
+  bool ours = !t_grad_mode.enabled && a->use_count() == 1 && a->storage->use_count() == 1 && a.shape() == b.shape() &&
+              a.dtype() == b.dtype() && a.contiguous();
+  if (!ours) return add(a, b);
+  static const Op add_op{"add"};
+  add_op.inplace({a, b});
+  return a;
+}
+
+}  // namespace hw

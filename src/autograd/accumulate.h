@@ -1,0 +1,13 @@
+// The end of the tape: adding a gradient to a leaf's `.grad`.
+#pragma once
+
+#include "autograd/node.h"
+
+namespace hw {
+
+/// The node that adds to `leaf.grad`; one at a time per leaf.
+Ref<GradNode> accumulator(const Tensor& leaf);
+/// a + b, in place when nobody else holds `a` and no graph is being made.
+Tensor add_gradients(Tensor a, const Tensor& b);
+
+}  // namespace hw

@@ -1,0 +1,250 @@
+// The eager runner. A call with a known signature costs one hash lookup, the outputs' memory and the kernel.
+#include "eager/eager.h"
+
+#include "autograd/record.h"
+#include "base/error.h"
+#include "core/allocator.h"
+#include "core/generator.h"
+#include "eager/autocast.h"
+#include "eager/prepared.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+EagerInterpreter& eager() {
+  static EagerInterpreter e;
+  return e;
+}
+
+namespace {
+struct Install {
+  Install() { set_default_interpreter(&eager()); }
+} install;
+
+thread_local Generator* t_generator = nullptr;
+
+std::vector<TensorSpec> specs_of(std::span<const Tensor> tensors) {
+  std::vector<TensorSpec> specs(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].defined()) specs[i] = tensors[i].spec();
+  return specs;
+}
+
+/// Puts "op(a=f32[2], ...): " in front of an error of the rules.
+template <class F>
+auto explained(const OpDef& op, std::span<const TensorSpec> in, const Attrs& attrs, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw Error(e.kind(), text(call_text(op, in, attrs), ": ", e.message()));
+  }
+}
+
+/// A given output must be as inferred; only its dtype and strides may differ.
+void check_given(const OpDef& op, const TensorSpec& inferred, const Tensor& given) {
+  check_runtime(given.shape() == inferred.shape, "the result has shape ", inferred.shape, ", but it is to be written into ", given);
+  check_runtime(can_cast(inferred.dtype, given.dtype()), "the result is ", inferred.dtype, ", which cannot be stored in ", given,
+                " without loss of kind");
+}
+
+const Prepared* prepare(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out,
+                        const Signature& signature, uint64_t hash) {
+  std::vector<TensorSpec> in_specs = specs_of(in);
+  Prepared p = explained(op, in_specs, attrs, [&] {
+    Prepared made;
+    made.compute = compute_dtype(op, in_specs);
+    made.outputs = infer_outputs({op, in_specs, attrs, made.compute});
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!out[i].defined()) continue;
+      check_given(op, made.outputs[i], out[i]);
+      made.outputs[i] = out[i].spec();
+    }
+    for (const TensorSpec& s : made.outputs) numel(s.shape);
+    made.kernel = prepare_kernel({op.name(), in_specs, made.outputs, attrs, made.compute}, DeviceType::CPU);
+    made.scratch = made.kernel->scratch_bytes();
+    return made;
+  });
+  return insert_prepared(signature, hash, std::move(p));
+}
+
+struct Scratch {
+  explicit Scratch(size_t bytes) : bytes(bytes), data(allocate(bytes)) {}
+  ~Scratch() { deallocate(data, bytes); }
+  size_t bytes;
+  void* data;
+};
+
+void launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Prepared& p, std::span<Tensor> out) {
+  constexpr size_t kInline = 16;
+  const void* in_inline[kInline];
+  std::vector<const void*> in_many;
+  const void** inputs = in_inline;
+  if (in.size() > kInline) {
+    in_many.resize(in.size());
+    inputs = in_many.data();
+  }
+  for (size_t i = 0; i < in.size(); ++i) inputs[i] = in[i].defined() ? in[i].data() : nullptr;
+  void* outputs[8];
+  for (size_t i = 0; i < out.size(); ++i) outputs[i] = out[i].data();
+  LaunchStatus status;
+  if (p.scratch) {
+    Scratch scratch(p.scratch);
+    p.kernel->run({inputs, outputs, scratch.data, &attrs, &status});
+  } else {
+    p.kernel->run({inputs, outputs, nullptr, &attrs, &status});
+  }
+  if (status.failed) [[unlikely]]
+    fail(ErrorKind::Index, call_text(op, specs_of(in), attrs), ": ", static_cast<const char*>(status.message));
+}
+
+void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const Tensor& x = in[0];
+  View v;
+  try {
+    check_type(x.defined(), "input '", op.inputs()[0].name, "' is required");
+    v = op.view_rule()(x.spec(), attrs);
+  } catch (const Error& e) {
+    throw Error(e.kind(), text(call_text(op, specs_of(in), attrs), ": ", e.message()));
+  }
+  out[0] = x.alias(std::move(v.shape), std::move(v.strides), x.offset() + v.offset);
+  track_view(out[0], x);
+}
+
+void run_kernel(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  Signature signature;
+  append_signature(signature, op, in, attrs, out);
+  uint64_t hash = hash_signature(signature);
+  const Prepared* p = find_prepared(signature, hash);
+  if (!p) [[unlikely]]
+    p = prepare(op, in, attrs, out, signature, hash);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!out[i].defined()) out[i] = Tensor::empty_strided_unchecked(p->outputs[i]);
+  launch(op, in, attrs, *p, out);
+}
+
+/// Attributes with the hidden seed and draw filled in.
+Attrs with_draw(const OpDef& op, const Attrs& attrs) {
+  Attrs filled = attrs;
+  Generator& g = current_generator();
+  filled[static_cast<size_t>(op.attr_index("seed"))] = static_cast<int64_t>(g.seed());
+  filled[static_cast<size_t>(op.attr_index("draw"))] = static_cast<int64_t>(g.next_draw());
+  return filled;
+}
+
+void check_anomaly(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
+  for (const Tensor& t : out) {
+    if (!t.defined() || !has_nan(t)) continue;
+    for (const Tensor& x : in)
+      if (x.defined() && has_nan(x)) return;  // not the first
+    if (op.inputs().empty() || op.name() == "empty") return;
+    std::string origin = origin_text();
+    fail(ErrorKind::Runtime, "anomaly: ", call_text(op, specs_of(in), attrs), " made the first NaN",
+         origin.empty() ? "" : ", called in ", origin);
+  }
+}
+
+}  // namespace
+
+Generator& current_generator() { return t_generator ? *t_generator : default_generator(); }
+Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t_generator, g); }
+
+void EagerInterpreter::run(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  if (t_autocast.enabled && op.autocast() != Autocast::Same) [[unlikely]]
+    if (Tensors cast = autocast_inputs(op, in); !cast.empty()) {
+      AutocastState before = std::exchange(t_autocast, {});
+      try {
+        run(op, cast, attrs, out);
+      } catch (...) {
+        t_autocast = before;
+        throw;
+      }
+      t_autocast = before;
+      return;
+    }
+  if (op.kind() == OpKind::View) {
+    run_view(op, in, attrs, out);
+    if (should_record(op, in)) record(op, in, attrs, out);
+    return;
+  }
+  if (op.is_random()) {
+    Attrs filled = with_draw(op, attrs);
+    run_kernel(op, in, filled, out);
+    if (should_record(op, in)) record(op, in, filled, out);
+  } else {
+    run_kernel(op, in, attrs, out);
+    if (should_record(op, in)) record(op, in, attrs, out);
+  }
+  if (t_grad_mode.inference)
+    for (Tensor& t : out) t->inference = true;
+  if (t_grad_mode.anomaly) [[unlikely]]
+    check_anomaly(op, in, attrs, out);
+}
+
+Tensors EagerInterpreter::call(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
+  if (op.kind() == OpKind::Composite) {
+    try {
+      std::vector<TensorSpec> specs = specs_of(in);
+      InferCtx c{op, specs, attrs, compute_dtype(op, specs)};
+      check_inputs(c);
+      if (t_autocast.enabled && op.autocast() != Autocast::Same)
+        if (Tensors cast = autocast_inputs(op, in); !cast.empty()) return op.composite_body()(cast, attrs);
+      return op.composite_body()(in, attrs);
+    } catch (const Error& e) {
+      std::string prefix = call_text(op, specs_of(in), attrs);
+      if (e.message().starts_with(op.name() + "(")) throw;
+      throw Error(e.kind(), text(prefix, ": ", e.message()));
+    }
+  }
+  Tensors out(op.outputs().size());
+  run(op, in, attrs, out);
+  return out;
+}
+
+Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
+  check_type(!in.empty() && in[0].defined(), op.name(), "_: the first argument must be a tensor");
+  const Tensor& self = in[0];
+  bool recorded = should_record(op, in);
+  check_inplace(op.name(), self, recorded);
+  if (op.kind() != OpKind::Kernel || (recorded && !op.grad_rule()) || t_autocast.enabled) {
+    // By way of a new tensor: composites, and ops whose gradient is that of their parts.
+    static const Op copy{"copy_"};
+    Tensor result = op.kind() == OpKind::Composite ? call(op, in, attrs).at(0) : call(op, in, attrs)[0];
+    check_runtime(result.shape() == self.shape(), op.name(), "_: the result has shape ", result.shape(), ", not that of ", self);
+    check_runtime(can_cast(result.dtype(), self.dtype()), op.name(), "_: the result is ", result.dtype(),
+                  ", which cannot be stored in ", self);
+    return copy.inplace({self, result});
+  }
+  Tensor before = recorded && op.saves_input(0) ? clone(self.alias()) : self.alias();
+  if (recorded && op.saves_input(0) && requires_grad(self)) {
+    GradNode::Edge edge = gradient_edge(self);
+    set_history(before, edge.node, edge.slot);
+  }
+  Attrs filled = op.is_random() ? with_draw(op, attrs) : attrs;
+  Tensor out = self;
+  run_kernel(op, in, filled, {&out, 1});
+  self->storage->bump_version();
+  if (recorded) record_inplace(op, in, before, filled);
+  if (t_grad_mode.anomaly) [[unlikely]]
+    check_anomaly(op, in, filled, {&out, 1});
+  return self;
+}
+
+std::string chosen_kernel(const OpDef& op, std::span<const TensorSpec> in, const Attrs& attrs) {
+  DType compute = compute_dtype(op, in);
+  std::vector<TensorSpec> out = infer_outputs({op, in, attrs, compute});
+  std::string name;
+  prepare_kernel({op.name(), in, out, attrs, compute}, DeviceType::CPU, &name);
+  return name;
+}
+
+bool has_nan(const Tensor& t) {
+  if (!is_inexact(t.dtype())) return false;
+  static const Op isnan{"isnan"}, any{"any"};
+  GradMode before = std::exchange(t_grad_mode, GradMode{false, false, false});
+  bool found = any({isnan({t.alias()})}).item().truth();
+  t_grad_mode = before;
+  return found;
+}
+
+}  // namespace hw
