@@ -39,8 +39,10 @@ def read_log(build: Path, root: Path) -> list[Unit]:
         start, end, _, output, _ = line.split("\t")
         if output in known:
             last[output] = (int(end) - int(start)) / 1000
-    return [Unit(os.path.relpath(known[output], root), seconds, "compiled" if seconds > HIT_SECONDS else "from ccache")
-            for output, seconds in last.items()]
+    return [
+        Unit(os.path.relpath(known[output], root), seconds, "compiled" if seconds > HIT_SECONDS else "from ccache")
+        for output, seconds in last.items()
+    ]
 
 
 def compile_commands(build: Path) -> list[dict[str, str]]:
@@ -64,8 +66,9 @@ def measure(build: Path, root: Path, source: str) -> Unit:
 def slowest(build: Path, root: Path, limit: float | None, everything: bool) -> list[Unit]:
     """All units, slowest first; those over the limit measured alone."""
     units = read_log(build, root)
-    units = [measure(build, root, unit.source) if everything or (limit and unit.seconds > limit) else unit
-             for unit in units]
+    units = [
+        measure(build, root, unit.source) if everything or (limit and unit.seconds > limit) else unit for unit in units
+    ]
     return sorted(units, key=lambda unit: -unit.seconds)
 
 
@@ -77,7 +80,7 @@ def main() -> int:
     parser.add_argument("--measure", action="store_true", help="compile every file alone, without ccache")
     options = parser.parse_args()
     units = slowest(options.build, tree.ROOT, options.limit, options.measure)
-    for unit in units[:options.top]:
+    for unit in units[: options.top]:
         print(f"{unit.seconds:7.2f} s  {unit.kind:11}  {unit.source}")
     counts = {kind: sum(unit.kind == kind for unit in units) for kind in ("compiled", "from ccache", "alone")}
     told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)

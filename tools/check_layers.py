@@ -55,8 +55,10 @@ def read_rules(page: Path) -> tuple[Rules, list[str]]:
             if name not in rules.level:
                 errors.append(f"{page.name}: room {room} names {name}, which is not in the table")
             elif rules.level[name] >= rules.level[room]:
-                errors.append(f"{page.name}: room {room} (level {rules.level[room]}) names {name} (level "
-                              f"{rules.level[name]}); only lower levels may be named")
+                errors.append(
+                    f"{page.name}: room {room} (level {rules.level[room]}) names {name} (level "
+                    f"{rules.level[name]}); only lower levels may be named"
+                )
     if not errors:
         for room in sorted(direct, key=rules.level.__getitem__):
             rules.names[room] = set(direct[room]).union(*(rules.names[name] for name in direct[room]))
@@ -86,8 +88,9 @@ def check_include(rules: Rules, root: Path, path: str, room: str, quote: str, ta
     if room in (BIND, to) or to in rules.names[room]:
         return None
     if rules.level[to] >= rules.level[room]:
-        return (f"includes {target}: {room} (level {rules.level[room]}) must not look up to {to} "
-                f"(level {rules.level[to]})")
+        return (
+            f"includes {target}: {room} (level {rules.level[room]}) must not look up to {to} (level {rules.level[to]})"
+        )
     return f"includes {target}, but {room} does not name {to} (docs/design/architecture.md)"
 
 
@@ -97,7 +100,7 @@ def find_cycle(graph: dict[str, set[str]]) -> list[str] | None:
 
     def visit(node: str, trail: list[str]) -> list[str] | None:
         if node in trail:
-            return [*trail[trail.index(node):], node]
+            return [*trail[trail.index(node) :], node]
         if node in done:
             return None
         for following in sorted(graph.get(node, ())):
@@ -118,8 +121,9 @@ def check(root: Path) -> list[str]:
     if errors:
         return errors
     folders: dict[str, set[str]] = defaultdict(set)
-    files = [file for place in ("src", BIND) for file in sorted((root / place).rglob("*"))
-             if file.suffix in (".h", ".cpp")]
+    files = [
+        file for place in ("src", BIND) for file in sorted((root / place).rglob("*")) if file.suffix in (".h", ".cpp")
+    ]
     for file in files:
         path = file.relative_to(root).as_posix()
         room = BIND if path.startswith(BIND) else rules.room_of(path.removeprefix("src/"))

@@ -50,8 +50,11 @@ def entries(text: str) -> dict[str, dict[str, str]]:
     result = {}
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
-        result[title.strip()] = {field: match[1].strip() for field in FIELDS
-                                 if (match := re.search(rf"^{field}: (.+(?:\n .+)*)", body, re.MULTILINE))}
+        result[title.strip()] = {
+            field: match[1].strip()
+            for field in FIELDS
+            if (match := re.search(rf"^{field}: (.+(?:\n .+)*)", body, re.MULTILINE))
+        }
     return result
 
 

@@ -22,7 +22,9 @@ NOT_CODE = re.compile(
       | //[^\n]* | /\*.*?\*/               # comments
       | "(?:\\.|[^"\\\n])*"                # a string
       | (?<!\d)'(?:\\.|[^'\\\n])+'         # a character, and not a digit separator
-    """, re.DOTALL | re.MULTILINE | re.VERBOSE)
+    """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
 EXEMPT = re.compile(r"NOLINT\(readability-function-size\): \w+")
 
 
@@ -33,7 +35,8 @@ def is_source(path: Path) -> bool:
 def says_its_purpose(path: Path, lines: list[str]) -> bool:
     """Whether the first line (after a shebang) is a comment or docstring with words in it."""
     first = lines[1] if lines and lines[0].startswith("#!") and len(lines) > 1 else (lines or [""])[0]
-    comment = re.match(r'(//|/\*|#|r?""")\s*(.*)', first)
+    opening = r"(//|/\*)" if path.suffix in (".h", ".cpp") else r'(#|r?""")'
+    comment = re.match(opening + r"\s*(.*)", first)
     return comment is not None and len(comment[2].split()) >= 2
 
 
@@ -85,15 +88,18 @@ def check_file(path: Path, name: str) -> tuple[list[str], list[str]]:
     if path.suffix in (".h", ".cpp"):
         functions = cpp_functions(text)
     for start, length in functions:
-        if length > FUNCTION_LINES and not EXEMPT.search("\n".join(lines[max(0, start - 2):start + 1])):
+        if length > FUNCTION_LINES and not EXEMPT.search("\n".join(lines[max(0, start - 2) : start + 1])):
             errors.append(f"{name}:{start + 1}: a function of {length} lines; {FUNCTION_LINES} are the limit")
     return errors, warnings
 
 
 def check_readmes(root: Path, files: list[Path]) -> list[str]:
     """Each room (a folder directly under src/ with sources, and the tool folders) has a README of at most 40 lines."""
-    rooms = {root / "src" / path.relative_to(root).parts[1] for path in files
-             if path.relative_to(root).parts[0] == "src" and is_source(path) and len(path.relative_to(root).parts) > 2}
+    rooms = {
+        root / "src" / path.relative_to(root).parts[1]
+        for path in files
+        if path.relative_to(root).parts[0] == "src" and is_source(path) and len(path.relative_to(root).parts) > 2
+    }
     rooms |= {root / name for name in ("tools", "scripts", "cmake") if (root / name).is_dir()}
     errors = []
     for room in sorted(rooms):

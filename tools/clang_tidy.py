@@ -22,8 +22,11 @@ PROGRAM = Path(sysconfig.get_path("scripts")) / "clang-tidy"
 
 
 def sources(root: Path) -> list[Path]:
-    return [path for path in tree.files(root)
-            if path.suffix in (".h", ".cpp") and path.relative_to(root).parts[0] in ("src", "python")]
+    return [
+        path
+        for path in tree.files(root)
+        if path.suffix in (".h", ".cpp") and path.relative_to(root).parts[0] in ("src", "python")
+    ]
 
 
 def flags(root: Path) -> list[str]:
@@ -32,6 +35,7 @@ def flags(root: Path) -> list[str]:
     found = ["-std=c++20", "-fopenmp", f"-I{root}/src", f"-I{root}/python", f"-isystem{sysconfig.get_path('include')}"]
     try:
         import nanobind
+
         found.append(f"-isystem{nanobind.include_dir()}")
     except ImportError:
         pass
