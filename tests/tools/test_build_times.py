@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def build(plant):
-    """A build folder whose log has a slow file (as the log says), a quick one, a hit, a link and a file since removed."""
+    """A build folder whose log has a slow file (it says), a quick one, a hit, a link and a file since removed."""
     tree = plant({"src/slow.cpp": "int a;\n", "src/quick.cpp": "int b;\n", "src/hit.cpp": "int c;\n"})
     rows = [
         (0, 500, "slow.o"),
