@@ -2,10 +2,11 @@
 // The driver (driver.cpp) brings every layout and dtype to this one form through small staging buffers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
-#include "core/dtype.h"
+#include "core/attr.h"
 
 namespace hw {
 
@@ -27,15 +28,31 @@ struct ElementwiseEntry {
   DType compute;
   DType out;
   ElementwiseLoop loop;
+  int cost;  // 1: bound by memory; more: so many times the work, for the size of a piece per thread
 };
+
+using AddElementwise = void (*)(const ElementwiseEntry& entry);
 
 /// The best loop for this machine and HEADWATER_ISA, or null if the functor is not defined for `compute`.
 const ElementwiseEntry* find_elementwise(std::string_view op, DType compute);
 
-/// All entries of one translation unit, for the instruction set in use: called once per unit at load time.
+/// The same from the scalar expressions, compiled without SIMD: what the reference kernel uses.
+const ElementwiseEntry* find_reference_elementwise(std::string_view op, DType compute);
+
+/// All entries of one translation unit. `fill` adds those of the instruction set in use; it is called once at load time, for the
+/// names of the ops, and once for each instruction set that is asked for.
 struct RegisterElementwise {
-  using Fill = void (*)(void (*add)(const ElementwiseEntry& entry));
+  using Fill = void (*)(AddElementwise add);
   explicit RegisterElementwise(Fill fill);
 };
+struct RegisterReferenceElementwise {
+  explicit RegisterReferenceElementwise(RegisterElementwise::Fill fill);
+};
+
+/// The functor that computes `op` with these attributes: gelu with approximate="tanh" is the functor gelu_tanh, and so on.
+std::string_view functor_name(std::string_view op, const Attrs& attrs);
+/// Attributes as functors see them, by position. Text has no value.
+using LoopParams = std::array<LoopParam, 4>;
+LoopParams loop_params(const Attrs& attrs);
 
 }  // namespace hw
