@@ -1,0 +1,179 @@
+// x[...] and x[...] = y: the basic part of an index is one view, the advanced part one gather.
+#include "bind/bind.h"
+#include "op/call.h"
+#include "op/math.h"
+
+namespace hw::bind {
+
+namespace {
+
+/// One step of the op `_index_view`, four numbers each (see ops/shape/index_view.cpp).
+enum Step : int64_t { kKeep = 0, kSelect = 1, kSlice = 2, kNew = 3 };
+
+struct Index {
+  Dims steps;
+  Tensors advanced;  // by axis of the view; undefined where the axis is not indexed
+  bool any_step = false, any_advanced = false;
+
+  void step(int64_t kind, int64_t a = 0, int64_t b = 0, int64_t c = 0) {
+    for (int64_t v : {kind, a, b, c}) steps.push_back(v);
+    any_step |= kind != kKeep;
+    if (kind != kSelect) advanced.emplace_back();
+  }
+};
+
+bool is_array_like(PyObject* o) {
+  return PyList_Check(o) || PyTuple_Check(o) || PyObject_HasAttrString(o, "__array_interface__");
+}
+
+/// How many axes of the tensor an item uses up.
+int64_t axes_used(PyObject* item) {
+  if (item == Py_None || item == Py_Ellipsis || PyBool_Check(item)) return 0;
+  if (is_tensor(item) && tensor_of(item).dtype() == DType::Bool) return tensor_of(item).ndim();
+  return 1;
+}
+
+void slice_step(Index& index, PyObject* item, int64_t size) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(item, &start, &stop, &step) < 0) throw PythonError{};
+  check(step > 0, "slice steps must be positive, got ", static_cast<int64_t>(step), "; use flip() to go backwards");
+  PySlice_AdjustIndices(size, &start, &stop, step);
+  if (start == 0 && stop == size && step == 1) return index.step(kKeep);
+  index.step(kSlice, start, std::max(start, stop), step);
+}
+
+/// A boolean mask becomes one index tensor per axis.
+void mask_steps(Index& index, const Tensor& mask, const Tensor& x, int64_t axis) {
+  for (int64_t i = 0; i < mask.ndim(); ++i)
+    check_index(axis + i < x.ndim() && mask.shape()[static_cast<size_t>(i)] == x.shape()[static_cast<size_t>(axis + i)],
+                "the mask has shape ", mask.shape(), ", which does not match ", x, " from axis ", axis);
+  static const Op nonzero{"nonzero"}, select{"select"};
+  Tensor where = nonzero({mask});
+  for (int64_t i = 0; i < mask.ndim(); ++i) {
+    index.step(kKeep);
+    index.advanced.back() = select({where}, {int64_t{1}, i});
+  }
+  index.any_advanced = true;
+}
+
+void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
+  if (item == Py_None) return index.step(kNew);
+  if (PyBool_Check(item)) {
+    index.step(kNew);
+    index.advanced.back() = item == Py_True ? zeros({1}, DType::I64) : zeros({0}, DType::I64);
+    index.any_advanced = true;
+    return;
+  }
+  check_index(axis < x.ndim(), "too many indices for ", x);
+  int64_t size = x.shape()[static_cast<size_t>(axis)];
+  if (PySlice_Check(item)) {
+    slice_step(index, item, size);
+    ++axis;
+    return;
+  }
+  Owned made;
+  if (!is_tensor(item) && is_array_like(item)) {
+    made = Owned(wrap(tensor_from_data(item, DType::None)));
+    item = made.get();
+    if (tensor_of(item).numel() == 0 && is_inexact(tensor_of(item).dtype()))
+      made = Owned(wrap(to(tensor_of(item), DType::I64))), item = made.get();
+  }
+  if (is_tensor(item)) {
+    const Tensor& t = tensor_of(item);
+    if (t.dtype() == DType::Bool) {
+      mask_steps(index, t, x, axis);
+      axis += t.ndim();
+      return;
+    }
+    check_index(!is_inexact(t.dtype()), "an index tensor must be an integer or bool tensor, got ", t);
+    if (t.ndim() > 0) {
+      index.step(kKeep);
+      index.advanced.back() = t;
+      index.any_advanced = true;
+      ++axis;
+      return;
+    }
+  }
+  int64_t at = int_from(item, "an index");
+  check_index(at >= -size && at < size, "index ", at, " is out of range for axis ", axis, " with size ", size, " of ", x);
+  index.step(kSelect, at < 0 ? at + size : at);
+  ++axis;
+}
+
+Index parse(PyObject* key, const Tensor& x) {
+  Owned single;
+  if (!PyTuple_Check(key)) {
+    single = Owned(own(PyTuple_Pack(1, key)));
+    key = single.get();
+  }
+  Py_ssize_t n = PyTuple_GET_SIZE(key);
+  int64_t used = 0, dots = 0;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    used += axes_used(PyTuple_GET_ITEM(key, i));
+    dots += PyTuple_GET_ITEM(key, i) == Py_Ellipsis;
+  }
+  check_index(dots <= 1, "an index can have one ellipsis only");
+  check_index(used <= x.ndim(), "too many indices for ", x, ": got ", used);
+  Index index;
+  int64_t axis = 0;
+  auto keep = [&](int64_t count) {
+    for (int64_t i = 0; i < count; ++i, ++axis) index.step(kKeep);
+  };
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(key, i);
+    if (item == Py_Ellipsis)
+      keep(x.ndim() - used);
+    else
+      item_step(index, item, x, axis);
+  }
+  keep(x.ndim() - axis);
+  return index;
+}
+
+Tensor view_of(const Tensor& x, const Index& index) {
+  static const Op index_view{"_index_view"};
+  return index_view({x}, {index.steps});
+}
+
+}  // namespace
+
+PyObject* index_get(PyObject* self, PyObject* key) {
+  return guarded([&] {
+    const Tensor& x = tensor_of(self);
+    if (PyLong_CheckExact(key)) check_index(x.ndim() > 0, "a 0-d tensor cannot be indexed with a number; use .item()");
+    Index index = parse(key, x);
+    Tensor view = index.any_step || !index.any_advanced ? view_of(x, index) : x;
+    if (!index.any_advanced) return wrap(view);
+    static const Op gather{"index"};
+    Tensors in{view};
+    in.insert(in.end(), index.advanced.begin(), index.advanced.end());
+    return wrap(gather(in));
+  });
+}
+
+int index_set(PyObject* self, PyObject* key, PyObject* value) {
+  return guarded(
+      [&] {
+        check_type(value, "tensor elements cannot be deleted");
+        const Tensor& x = tensor_of(self);
+        Tensor v = is_tensor(value) || is_number(value) ? tensor_from(value, "the value") : tensor_from_data(value, DType::None);
+        Index index = parse(key, x);
+        static const Op copy{"copy_"}, put{"index_put_"};
+        Tensor view = index.any_step || !index.any_advanced ? view_of(x, index) : x;
+        if (!index.any_advanced) {
+          size_t drop = 0;  // leading axes of size 1, as torch allows
+          while (v.ndim() - static_cast<int64_t>(drop) > view.ndim() && v.shape()[drop] == 1) ++drop;
+          if (drop) v = reshape(v, Dims(std::span(v.shape().begin() + drop, v.shape().end())));
+          copy.inplace({view, v});
+          return 0;
+        }
+        Tensors in{view, v};
+        in.insert(in.end(), index.advanced.begin(), index.advanced.end());
+        Attrs attrs{AttrValue(false)};
+        interpreter().call_inplace(put.def(), in, attrs);
+        return 0;
+      },
+      -1);
+}
+
+}  // namespace hw::bind

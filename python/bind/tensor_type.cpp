@@ -1,0 +1,223 @@
+// The Tensor type: life, numbers, attributes. Written against the C API, since it is on the path of every operation.
+#include <nanobind/nanobind.h>
+
+#include <structmember.h>
+
+#include "bind/bind.h"
+#include "autograd/node.h"
+#include "eager/eager.h"
+#include "op/math.h"
+
+namespace hw::bind {
+
+void ready_dtypes(PyObject* module);  // values.cpp
+void set_size_type(PyObject* type);
+
+PyObject* wrap_as(PyTypeObject* type, const Tensor& t) {
+  auto* self = reinterpret_cast<PyTensor*>(own(type->tp_alloc(type, 0)));
+  new (&self->value) Tensor(t);
+  t->wrapper = self;
+  return reinterpret_cast<PyObject*>(self);
+}
+
+PyObject* wrap(const Tensor& t) {
+  if (!t.defined()) return Py_NewRef(Py_None);
+  if (t->wrapper) return Py_NewRef(static_cast<PyObject*>(t->wrapper));
+  return wrap_as(&tensor_type, t);
+}
+
+static void tensor_dealloc(PyObject* o) {
+  auto* self = reinterpret_cast<PyTensor*>(o);
+  if (self->weakrefs) PyObject_ClearWeakRefs(o);
+  Py_CLEAR(self->dict);
+  if (self->value.defined()) self->value->wrapper = nullptr;
+  self->value.~Tensor();
+  Py_TYPE(o)->tp_free(o);
+}
+
+/// Tensor(data): a float tensor of the data; Tensor(2, 3): uninitialised, as torch's legacy constructor.
+static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    check_type(!kwargs || PyDict_GET_SIZE(kwargs) == 0, "Tensor() takes no keywords; use headwater.tensor(data, dtype=...)");
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    bool sizes = n == 0 || PyLong_Check(PyTuple_GET_ITEM(args, 0));
+    if (sizes) {
+      Dims shape = n == 0 ? Dims{0} : ints_from(args, "size");
+      return wrap_as(type, Tensor::empty(shape, default_dtype()));
+    }
+    check_type(n == 1, "Tensor() takes data, or sizes");
+    return wrap_as(type, tensor_from_data(PyTuple_GET_ITEM(args, 0), default_dtype()).alias());
+  });
+}
+
+// ---------------------------------------------------------------- numbers
+static PyObject* binary(const Op& op, PyObject* a, PyObject* b) {
+  bool left = is_tensor(a), right = is_tensor(b);
+  if ((!left && !is_number(a)) || (!right && !is_number(b))) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] {
+    Tensor in[2] = {left ? tensor_of(a) : number(scalar_from(a)), right ? tensor_of(b) : number(scalar_from(b))};
+    return wrap(op(in));
+  });
+}
+static PyObject* binary_inplace(const Op& op, PyObject* a, PyObject* b) {
+  if (!is_tensor(b) && !is_number(b)) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] {
+    op.inplace({tensor_of(a), is_tensor(b) ? tensor_of(b) : number(scalar_from(b))});
+    return Py_NewRef(a);
+  });
+}
+static PyObject* unary(const Op& op, PyObject* a) {
+  return guarded([&] { return wrap(op({tensor_of(a)})); });
+}
+
+template <size_t N>
+struct Name {
+  constexpr Name(const char (&s)[N]) { std::copy_n(s, N, text); }
+  char text[N];
+};
+template <Name name>
+const Op& op_named() {
+  static const Op op{name.text};
+  return op;
+}
+template <Name name>
+PyObject* nb2(PyObject* a, PyObject* b) {
+  return binary(op_named<name>(), a, b);
+}
+template <Name name>
+PyObject* nb2i(PyObject* a, PyObject* b) {
+  return binary_inplace(op_named<name>(), a, b);
+}
+template <Name name>
+PyObject* nb1(PyObject* a) {
+  return unary(op_named<name>(), a);
+}
+
+static PyObject* power(PyObject* a, PyObject* b, PyObject*) { return binary(op_named<"pow">(), a, b); }
+static PyObject* power_inplace(PyObject* a, PyObject* b, PyObject*) { return binary_inplace(op_named<"pow">(), a, b); }
+static PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+
+static int truth(PyObject* o) {
+  return guarded(
+      [&] {
+        const Tensor& t = tensor_of(o);
+        check_runtime(t.numel() == 1, "the truth value of a tensor with ", t.numel(), " elements (", t,
+                      ") is ambiguous; use .any() or .all()");
+        return static_cast<int>(t.item().truth());
+      },
+      -1);
+}
+static PyObject* as_int(PyObject* o) {
+  return guarded([&] {
+    Owned item(scalar_object(tensor_of(o).item()));
+    return own(PyNumber_Long(item.get()));
+  });
+}
+static PyObject* as_float(PyObject* o) {
+  return guarded([&] {
+    Scalar s = tensor_of(o).item();
+    check_type(s.kind() != Scalar::Kind::Complex || s.c128().imag() == 0, "a complex value does not convert to float");
+    return PyFloat_FromDouble(s.f64());
+  });
+}
+static PyObject* as_index(PyObject* o) {
+  return guarded([&] {
+    const Tensor& t = tensor_of(o);
+    check_type(t.numel() == 1 && !is_inexact(t.dtype()), "only integer tensors with one element can serve as an index, got ", t);
+    return PyLong_FromLongLong(t.item().i64());
+  });
+}
+
+PyNumberMethods tensor_numbers = [] {
+  PyNumberMethods n = {};
+  n.nb_add = nb2<"add">;
+  n.nb_subtract = nb2<"sub">;
+  n.nb_multiply = nb2<"mul">;
+  n.nb_true_divide = nb2<"div">;
+  n.nb_floor_divide = nb2<"floor_divide">;
+  n.nb_remainder = nb2<"remainder">;
+  n.nb_power = power;
+  n.nb_matrix_multiply = nb2<"matmul">;
+  n.nb_and = nb2<"bitwise_and">;
+  n.nb_or = nb2<"bitwise_or">;
+  n.nb_xor = nb2<"bitwise_xor">;
+  n.nb_lshift = nb2<"bitwise_left_shift">;
+  n.nb_rshift = nb2<"bitwise_right_shift">;
+  n.nb_inplace_add = nb2i<"add">;
+  n.nb_inplace_subtract = nb2i<"sub">;
+  n.nb_inplace_multiply = nb2i<"mul">;
+  n.nb_inplace_true_divide = nb2i<"div">;
+  n.nb_inplace_floor_divide = nb2i<"floor_divide">;
+  n.nb_inplace_remainder = nb2i<"remainder">;
+  n.nb_inplace_power = power_inplace;
+  n.nb_inplace_and = nb2i<"bitwise_and">;
+  n.nb_inplace_or = nb2i<"bitwise_or">;
+  n.nb_inplace_xor = nb2i<"bitwise_xor">;
+  n.nb_negative = nb1<"neg">;
+  n.nb_absolute = nb1<"abs">;
+  n.nb_invert = nb1<"bitwise_not">;
+  n.nb_positive = positive;
+  n.nb_bool = truth;
+  n.nb_int = as_int;
+  n.nb_float = as_float;
+  n.nb_index = as_index;
+  return n;
+}();
+
+PyObject* tensor_compare(PyObject* a, PyObject* b, int how) {
+  const Op* op = nullptr;
+  switch (how) {
+    case Py_LT: op = &op_named<"lt">(); break;
+    case Py_LE: op = &op_named<"le">(); break;
+    case Py_EQ: op = &op_named<"eq">(); break;
+    case Py_NE: op = &op_named<"ne">(); break;
+    case Py_GT: op = &op_named<"gt">(); break;
+    default: op = &op_named<"ge">(); break;
+  }
+  return binary(*op, a, b);
+}
+
+static Py_ssize_t length(PyObject* o) {
+  return guarded(
+      [&] {
+        const Tensor& t = tensor_of(o);
+        check_type(t.ndim() > 0, "a 0-d tensor has no length");
+        return static_cast<Py_ssize_t>(t.shape()[0]);
+      },
+      Py_ssize_t{-1});
+}
+static int assign(PyObject* self, PyObject* key, PyObject* value) { return index_set(self, key, value); }
+
+static PyMappingMethods tensor_mapping = {length, index_get, assign};
+
+static Py_hash_t hash_address(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<intptr_t>(o) >> 4); }
+
+static PyTypeObject make_tensor_type() {
+  PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  t.tp_name = "headwater.Tensor";
+  t.tp_basicsize = sizeof(PyTensor);
+  t.tp_dictoffset = offsetof(PyTensor, dict);
+  t.tp_weaklistoffset = offsetof(PyTensor, weakrefs);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  t.tp_doc = "A multi-dimensional array of one element type. Make one with headwater.tensor, zeros, randn, from_numpy, ...";
+  t.tp_new = tensor_new;
+  t.tp_dealloc = tensor_dealloc;
+  t.tp_as_number = &tensor_numbers;
+  t.tp_as_mapping = &tensor_mapping;
+  t.tp_richcompare = tensor_compare;
+  t.tp_hash = hash_address;
+  t.tp_getset = tensor_getset;
+  t.tp_methods = tensor_methods;
+  return t;
+}
+PyTypeObject tensor_type = make_tensor_type();
+
+void bind_types(nanobind::module_& m) {
+  ready_dtypes(m.ptr());
+  tensor_type = make_tensor_type();
+  if (PyType_Ready(&tensor_type) < 0) throw PythonError{};
+  m.attr("Tensor") = nanobind::handle(reinterpret_cast<PyObject*>(&tensor_type));
+  m.def("set_size_type", [](nanobind::object type) { set_size_type(type.ptr()); });
+}
+
+}  // namespace hw::bind
