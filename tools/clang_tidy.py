@@ -7,7 +7,9 @@ profits from the last run. Each file is judged by itself: a header is looked at 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -42,7 +44,16 @@ def flags(root: Path) -> list[str]:
     # oneDNN comes with the virtual environment. <omp.h> is g++'s own header, with an attribute that clang knows in its
     # short form only.
     found += [f"-isystem{sys.prefix}/include", "-idirafter", builtin, "-D__malloc__(...)=__malloc__"]
-    return [*found, "-DHWY_COMPILE_ONLY_STATIC", "-Wno-everything"]
+    return [*found, *defines(root), "-DHWY_COMPILE_ONLY_STATIC", "-Wno-everything"]
+
+
+def defines(root: Path) -> list[str]:
+    """All that the last build defined on its command lines (versions, which libraries there are)."""
+    commands = root / "build/release/compile_commands.json"
+    if not commands.exists():
+        return []
+    words = [word for entry in json.loads(commands.read_text()) for word in shlex.split(entry["command"])]
+    return sorted({word for word in words if word.startswith("-D")})
 
 
 def key(path: Path, settings: bytes) -> str:
