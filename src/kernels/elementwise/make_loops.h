@@ -1,5 +1,6 @@
 // Loops from functors: SIMD for floats, plain loops (vectorised by the compiler) for the rest. Included once per instruction set.
 #include <complex>
+#include <cstring>
 #include <utility>
 
 #include "kernels/elementwise/params.h"
@@ -55,9 +56,9 @@ __attribute__((flatten)) void pack_loop(const void* const* in, void* out, int64_
 #else
   constexpr size_t kMax = HWY_MAX_BYTES / sizeof(T);
   alignas(64) T rest[sizeof...(I) + 1][kMax] = {};
-  ((hwy::CopyBytes(x[I] + k, rest[I], static_cast<size_t>(n - k) * sizeof(T))), ...);
+  ((std::memcpy(rest[I], x[I] + k, static_cast<size_t>(n - k) * sizeof(T))), ...);
   call(f, params, P::load(rest[I])...).store(rest[sizeof...(I)]);
-  hwy::CopyBytes(rest[sizeof...(I)], y + k, static_cast<size_t>(n - k) * sizeof(T));
+  std::memcpy(y + k, rest[sizeof...(I)], static_cast<size_t>(n - k) * sizeof(T));
 #endif
 #endif
 }
