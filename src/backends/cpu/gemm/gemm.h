@@ -19,8 +19,9 @@ struct GemmBlock {
   int64_t c_row;
   const void* input;  // null when there is none
   int64_t input_row, input_col;
-  double alpha, beta;
+  double alpha = 1, beta = 1;
   void* scratch;
+  bool accumulate = false;  // C += instead of C =; f32 and f64 only
 };
 
 /// Block routines of one instruction set, for one dtype.

@@ -346,9 +346,9 @@ void panel_product(const GemmBlock& g, const T* packed_b, T* packed_a, T* c, int
       if constexpr (std::is_same_v<In, T>)
         if (direct_b && columns == nr) panel = static_cast<const T*>(g.b) + p * g.b_row + j + jr, step = g.b_row;
       if (kNV == 2 && columns <= kLanes<T>)
-        strip<1, T, In>(g, packed_a, mc, kc, panel, step, to, c_row, i, j + jr, columns, p == 0);
+        strip<1, T, In>(g, packed_a, mc, kc, panel, step, to, c_row, i, j + jr, columns, p == 0 && !g.accumulate);
       else
-        strip<kNV, T, In>(g, packed_a, mc, kc, panel, step, to, c_row, i, j + jr, columns, p == 0);
+        strip<kNV, T, In>(g, packed_a, mc, kc, panel, step, to, c_row, i, j + jr, columns, p == 0 && !g.accumulate);
     }
   }
 }
@@ -405,8 +405,8 @@ void block(const GemmBlock& g) {
     c_row = g.n;
     scratch += (g.m * g.n + 15) / 16 * 16;
   }
-  bool skinny = g.m <= kSkinny;
-  if (g.k == 0) {
+  bool skinny = g.m <= kSkinny && !g.accumulate;
+  if (g.k == 0 && !g.accumulate) {
     for (int64_t i = 0; i < g.m; ++i) std::fill_n(c + i * c_row, g.n, T(0));
     add_input<In>(g, c, c_row, 0, 0, g.m, g.n);
   } else if (skinny && g.b_row == 1 && g.a_col == 1 && g.k >= kLanes<T>) {
@@ -423,7 +423,7 @@ void block(const GemmBlock& g) {
 
 template <class In, class T>
 size_t block_scratch(int64_t m, int64_t n, int64_t k) {
-  int64_t kc = k_block(k);
+  int64_t kc = std::min(kKC, (k + 3) / 4 * 4);  // k_block() of a smaller k may be larger
   int64_t packed_a = std::min(kMC, (m + kMR - 1) / kMR * kMR) * kc;
   int64_t packed_b = std::min(kNC + kNR<T>, (n + kNR<T> - 1) / kNR<T> * kNR<T>) * kc;
   int64_t skinny = m <= kSkinny ? (kSkinny + kLanes<T>) * k : 0;
