@@ -95,7 +95,8 @@ struct Comparison {
   std::vector<std::pair<int, Buffer>> fixed;  // inputs that are not random
 };
 
-inline void run_kernel(const Kernel& kernel, const Comparison& c, const std::vector<Buffer>& in, std::vector<Buffer>& out) {
+inline void run_kernel(const Kernel& kernel, const Comparison& c, const std::vector<Buffer>& in,
+                       std::vector<Buffer>& out) {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   for (size_t i = 0; i < in.size(); ++i) inputs.push_back(c.inputs[i].given() ? in[i].data : nullptr);

@@ -56,7 +56,8 @@ TensorSpec staged_spec(const TensorSpec& spec, DType compute) {
 
 class StagedKernel final : public Kernel {
  public:
-  StagedKernel(const KernelRequest& request, std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs, std::unique_ptr<Kernel> inner)
+  StagedKernel(const KernelRequest& request, std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs,
+               std::unique_ptr<Kernel> inner)
       : inner_(std::move(inner)), staged_in_(std::move(inputs)), staged_out_(std::move(outputs)) {
     in_.assign(request.inputs.begin(), request.inputs.end());
     out_.assign(request.outputs.begin(), request.outputs.end());
@@ -104,7 +105,8 @@ class StagedKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> prepare_staged(const KernelRequest& request, DType compute, PrepareFn inner, std::string& why_not) {
+std::unique_ptr<Kernel> prepare_staged(const KernelRequest& request, DType compute, PrepareFn inner,
+                                       std::string& why_not) {
   std::vector<TensorSpec> inputs, outputs;
   bool direct = true;
   auto add = [&](const TensorSpec& spec, std::vector<TensorSpec>& to) {

@@ -7,6 +7,7 @@ namespace hw {
 
 /// Prepares `inner` for contiguous operands of dtype `compute` (floating operands only are converted) and wraps it.
 /// Operands that already fit are passed through; when all of them do, the inner kernel is returned itself.
-std::unique_ptr<Kernel> prepare_staged(const KernelRequest& request, DType compute, PrepareFn inner, std::string& why_not);
+std::unique_ptr<Kernel> prepare_staged(const KernelRequest& request, DType compute, PrepareFn inner,
+                                       std::string& why_not);
 
 }  // namespace hw

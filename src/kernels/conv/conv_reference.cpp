@@ -126,7 +126,8 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
   }
   int64_t bias_step = r.has_bias && request.inputs[2].ndim() == 1 ? request.inputs[2].strides[0] : 0;
   return visit_dtype(r.x.dtype, [&]<class T>(Type<T>) -> std::unique_ptr<Kernel> {
-    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::complex<float>> ||
+                  std::is_same_v<T, std::complex<double>>)
       return nullptr;
     else
       return std::make_unique<ReferenceConv<T>>(r, bias_step);

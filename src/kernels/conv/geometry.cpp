@@ -20,8 +20,8 @@ Strides5 strides5(const TensorSpec& spec) {
 
 static void read_spatial(const AttrValue& attr, int ndim, int64_t (&to)[3], std::string_view op, const char* what) {
   const Dims& values = attr.ints();
-  check(static_cast<int>(values.size()) == ndim || values.size() == 1, op, ": ", what, " has ", values.size(), " values, there are ",
-        ndim, " spatial axes");
+  check(static_cast<int>(values.size()) == ndim || values.size() == 1, op, ": ", what, " has ", values.size(),
+        " values, there are ", ndim, " spatial axes");
   for (int a = 0; a < ndim; ++a) to[3 - ndim + a] = values[values.size() == 1 ? 0 : static_cast<size_t>(a)];
 }
 
@@ -58,11 +58,11 @@ bool read_convolution(const KernelRequest& request, ConvRequest& out, std::strin
   read_spatial(request.attrs[attr + 1], g.ndim, g.padding, op, "padding");
   read_spatial(request.attrs[attr + 2], g.ndim, g.dilation, op, "dilation");
   g.groups = request.attrs[attr + 3].i64();
-  check(g.groups > 0 && g.in_channels % g.groups == 0 && g.out_channels % g.groups == 0 && out.w.shape[1] == g.group_in(), op, ": ",
-        g.in_channels, " input and ", g.out_channels, " output channels do not divide into ", g.groups,
-        " groups with a weight of ", out.w);
-  for (int a = 0; a < 3; ++a)
-    check(g.stride[a] > 0 && g.dilation[a] > 0, op, ": stride and dilation must be positive");
+  check(
+      g.groups > 0 && g.in_channels % g.groups == 0 && g.out_channels % g.groups == 0 && out.w.shape[1] == g.group_in(),
+      op, ": ", g.in_channels, " input and ", g.out_channels, " output channels do not divide into ", g.groups,
+      " groups with a weight of ", out.w);
+  for (int a = 0; a < 3; ++a) check(g.stride[a] > 0 && g.dilation[a] > 0, op, ": stride and dilation must be positive");
   return true;
 }
 

@@ -43,8 +43,8 @@ void gather(const void* from, const TensorSpec& spec, void* to) {
 }
 
 static void fits(std::string_view op, int64_t a_columns, int64_t b_rows) {
-  check(a_columns == b_rows, op, ": inner sizes differ: the left side has ", a_columns, " columns, the right side has ", b_rows,
-        " rows. Transpose one, or swap them.");
+  check(a_columns == b_rows, op, ": inner sizes differ: the left side has ", a_columns, " columns, the right side has ",
+        b_rows, " rows. Transpose one, or swap them.");
 }
 
 /// Leading axes of `spec` (all but the last) as at most two (size, stride) groups; false when that is not enough.
@@ -66,7 +66,8 @@ static bool leading_groups(const TensorSpec& spec, int64_t (&size)[2], int64_t (
 
 static bool read_linear(const KernelRequest& request, ProductRequest& out, std::string& why_not) {
   const TensorSpec &x = request.inputs[0], &w = request.inputs[1], &y = request.outputs[0];
-  check(x.ndim() >= 1 && w.ndim() == 2, "linear: needs an input with at least 1 axis and a weight with 2, got ", x, " and ", w);
+  check(x.ndim() >= 1 && w.ndim() == 2, "linear: needs an input with at least 1 axis and a weight with 2, got ", x,
+        " and ", w);
   fits("linear", x.shape.back(), w.shape[1]);
   Product& p = out.product;
   p.n = w.shape[0], p.k = w.shape[1];
@@ -87,8 +88,8 @@ static bool read_linear(const KernelRequest& request, ProductRequest& out, std::
   }
   if (request.inputs.size() > 2 && request.inputs[2].given()) {
     const TensorSpec& bias = request.inputs[2];
-    check(bias.ndim() <= 1 && (bias.numel() == p.n || bias.numel() == 1), "linear: the bias is ", bias, ", the weight has ", p.n,
-          " rows");
+    check(bias.ndim() <= 1 && (bias.numel() == p.n || bias.numel() == 1), "linear: the bias is ", bias,
+          ", the weight has ", p.n, " rows");
     out.input = 2, p.has_input = true;
     p.input_col = bias.numel() == p.n && bias.ndim() == 1 ? bias.strides[0] : 0;
   }

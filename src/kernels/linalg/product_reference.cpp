@@ -11,7 +11,8 @@ constexpr bool is_complex_type = std::is_same_v<T, std::complex<float>> || std::
 
 /// Sums in double for floats; wraps around in 64 bits for integers, as torch does in its own type.
 template <class T>
-using Sum = std::conditional_t<is_complex_type<T>, std::complex<double>, std::conditional_t<std::is_integral_v<T>, uint64_t, double>>;
+using Sum = std::conditional_t<is_complex_type<T>, std::complex<double>,
+                               std::conditional_t<std::is_integral_v<T>, uint64_t, double>>;
 
 namespace {
 

@@ -44,7 +44,8 @@ class ConvForward final : public Kernel {
   ConvForward(const ConvRequest& r, GemmRoutines gemm) : g_(r.geometry), has_bias_(r.has_bias), gemm_(gemm) {
     rows_ = g_.group_in() * g_.kernel_size();
     direct_ = g_.pointwise();
-    piece_ = piece_size(g_.out_size(), direct_ ? 0 : rows_ * static_cast<int64_t>(sizeof(T)), g_.batch * g_.groups, gemm.nr);
+    piece_ =
+        piece_size(g_.out_size(), direct_ ? 0 : rows_ * static_cast<int64_t>(sizeof(T)), g_.batch * g_.groups, gemm.nr);
     pieces_ = g_.out_size() ? (g_.out_size() + piece_ - 1) / piece_ : 0;
     slots_ = slots_for(g_, g_.batch * g_.groups * pieces_);
     column_bytes_ = direct_ ? 0 : round64(static_cast<size_t>(rows_ * piece_) * sizeof(T));
@@ -154,7 +155,8 @@ class ConvWeightGrad final : public Kernel {
   void run(const KernelArgs& args) const override {
     auto* base = static_cast<char*>(args.scratch);
     auto sums = [&](int64_t slot) {
-      return slots_ > 1 ? reinterpret_cast<T*>(base + static_cast<size_t>(slot) * slot_bytes_) : static_cast<T*>(args.outputs[0]);
+      return slots_ > 1 ? reinterpret_cast<T*>(base + static_cast<size_t>(slot) * slot_bytes_)
+                        : static_cast<T*>(args.outputs[0]);
     };
     int64_t units = g_.batch * pieces_;
     parallel_for(slots_, 1, [&](int64_t begin, int64_t end) {
@@ -182,7 +184,8 @@ class ConvWeightGrad final : public Kernel {
     const T* x = static_cast<const T*>(args.inputs[1]) + (n * g_.in_channels + group * g_.group_in()) * g_.in_size();
     GemmBlock block;
     block.m = g_.group_out(), block.n = rows_, block.k = end - begin;
-    block.a = static_cast<const T*>(args.inputs[0]) + (n * g_.out_channels + group * g_.group_out()) * g_.out_size() + begin;
+    block.a =
+        static_cast<const T*>(args.inputs[0]) + (n * g_.out_channels + group * g_.group_out()) * g_.out_size() + begin;
     block.a_row = g_.out_size(), block.a_col = 1;
     block.b = x + begin, block.b_row = 1, block.b_col = g_.out_size();
     if (!direct_) {
@@ -215,8 +218,8 @@ class DepthwiseForward final : public Kernel {
     parallel_for(g_.batch * g_.out_channels, std::max<int64_t>(1, 65536 / work), [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
         int64_t n = plane / g_.out_channels, o = plane % g_.out_channels;
-        plane_(g_, x + (n * g_.in_channels + o / g_.group_out()) * g_.in_size(), w + o * g_.kernel_size(), bias ? bias[o] : 0.0f,
-               y + plane * g_.out_size());
+        plane_(g_, x + (n * g_.in_channels + o / g_.group_out()) * g_.in_size(), w + o * g_.kernel_size(),
+               bias ? bias[o] : 0.0f, y + plane * g_.out_size());
       }
     });
   }
@@ -246,7 +249,8 @@ std::unique_ptr<Kernel> prepare_contiguous(const KernelRequest& request, std::st
     why_not = "the bias is broadcast";
     return nullptr;
   }
-  return r.x.dtype == DType::F64 ? make<double>(r, gemm_routines(DType::F64)) : make<float>(r, gemm_routines(DType::F32));
+  return r.x.dtype == DType::F64 ? make<double>(r, gemm_routines(DType::F64))
+                                 : make<float>(r, gemm_routines(DType::F32));
 }
 
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {

@@ -32,26 +32,39 @@ int check_all(const Case& c, DType dtype, Dims order = {}) {
   Dims y = out_shape(c);
   int n = 0;
   for (bool bias : {true, false})
-    n += compare_kernels({"convolution",
-                          {spec(dtype, c.x, order), spec(dtype, c.w, order), bias ? spec(dtype, {c.w[0]}) : TensorSpec{}},
-                          {spec(dtype, y)},
-                          attrs(c),
-                          {}});
-  n += compare_kernels(
-      {"convolution_input_grad", {spec(dtype, y, order), spec(dtype, c.w, order)}, {spec(dtype, c.x)}, attrs(c, &c.x), {}});
-  n += compare_kernels(
-      {"convolution_weight_grad", {spec(dtype, y, order), spec(dtype, c.x, order)}, {spec(dtype, c.w)}, attrs(c, &c.w), {}}, 2);
+    n += compare_kernels(
+        {"convolution",
+         {spec(dtype, c.x, order), spec(dtype, c.w, order), bias ? spec(dtype, {c.w[0]}) : TensorSpec{}},
+         {spec(dtype, y)},
+         attrs(c),
+         {}});
+  n += compare_kernels({"convolution_input_grad",
+                        {spec(dtype, y, order), spec(dtype, c.w, order)},
+                        {spec(dtype, c.x)},
+                        attrs(c, &c.x),
+                        {}});
+  n += compare_kernels({"convolution_weight_grad",
+                        {spec(dtype, y, order), spec(dtype, c.x, order)},
+                        {spec(dtype, c.w)},
+                        attrs(c, &c.w),
+                        {}},
+                       2);
   return n;
 }
 
 TEST(Conv, TwoDimensions) {
-  const Case cases[] = {
-      {{2, 3, 9, 8}, {5, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},     {{1, 4, 10, 7}, {6, 2, 3, 2}, {2, 1}, {0, 1}, {1, 2}, 2},
-      {{2, 16, 7, 7}, {33, 16, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},  {{1, 3, 20, 20}, {8, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}, 1},
-      {{2, 6, 19, 40}, {6, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 6},   {{2, 6, 19, 40}, {12, 1, 5, 3}, {2, 2}, {2, 0}, {1, 1}, 6},
-      {{1, 5, 3, 90}, {5, 1, 3, 3}, {1, 1}, {4, 4}, {2, 1}, 5},    {{2, 8, 9, 9}, {4, 8, 1, 1}, {2, 2}, {0, 0}, {1, 1}, 1},
-      {{1, 32, 14, 14}, {48, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}, {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
-      {{1, 2, 5, 5}, {2, 2, 3, 3}, {1, 1}, {4, 5}, {2, 3}, 1},     {{0, 3, 9, 8}, {5, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}};
+  const Case cases[] = {{{2, 3, 9, 8}, {5, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+                        {{1, 4, 10, 7}, {6, 2, 3, 2}, {2, 1}, {0, 1}, {1, 2}, 2},
+                        {{2, 16, 7, 7}, {33, 16, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
+                        {{1, 3, 20, 20}, {8, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}, 1},
+                        {{2, 6, 19, 40}, {6, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 6},
+                        {{2, 6, 19, 40}, {12, 1, 5, 3}, {2, 2}, {2, 0}, {1, 1}, 6},
+                        {{1, 5, 3, 90}, {5, 1, 3, 3}, {1, 1}, {4, 4}, {2, 1}, 5},
+                        {{2, 8, 9, 9}, {4, 8, 1, 1}, {2, 2}, {0, 0}, {1, 1}, 1},
+                        {{1, 32, 14, 14}, {48, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+                        {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
+                        {{1, 2, 5, 5}, {2, 2, 3, 3}, {1, 1}, {4, 5}, {2, 3}, 1},
+                        {{0, 3, 9, 8}, {5, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}};
   int compared = 0;
   for (const Case& c : cases)
     for (DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16}) compared += check_all(c, dtype);
@@ -77,7 +90,8 @@ TEST(Conv, BroadcastGradientInput) {
   TensorSpec dy = spec(DType::F32, out_shape(c));
   dy.strides = {0, 0, 0, 0};
   compare_kernels({"convolution_input_grad", {dy, spec(DType::F32, c.w)}, {spec(DType::F32, c.x)}, attrs(c, &c.x), {}});
-  compare_kernels({"convolution_weight_grad", {dy, spec(DType::F32, c.x)}, {spec(DType::F32, c.w)}, attrs(c, &c.w), {}}, 3);
+  compare_kernels({"convolution_weight_grad", {dy, spec(DType::F32, c.x)}, {spec(DType::F32, c.w)}, attrs(c, &c.w), {}},
+                  3);
 }
 
 }  // namespace

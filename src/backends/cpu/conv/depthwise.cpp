@@ -1,9 +1,9 @@
 // Depthwise convolution of one plane: rows of output in vectors, every kernel point from an unaligned load.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/conv/depthwise.cpp"
-#include "backends/cpu/gemm/targets.h"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "backends/cpu/gemm/targets.h"
 
 #include <algorithm>
 
@@ -30,7 +30,8 @@ HWY_INLINE float edge_point(const ConvGeometry& g, const float* x, const float* 
 
 /// `V` vectors of output points whose windows lie inside the columns of x.
 template <int V, int Stride>
-HWY_INLINE void inner_points(const ConvGeometry& g, const float* x, const float* w, float bias, int64_t i1, int64_t o2, float* y) {
+HWY_INLINE void inner_points(const ConvGeometry& g, const float* x, const float* w, float bias, int64_t i1, int64_t o2,
+                             float* y) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   hn::VFromD<D> sum[V];
@@ -91,7 +92,8 @@ namespace hw {
 DepthwisePlane depthwise_plane() { return HW_BEST_TARGET(plane_routine)(); }
 
 bool depthwise_serves(const ConvGeometry& g) {
-  return g.group_in() == 1 && g.in[0] == 1 && g.kernel[0] == 1 && g.out[0] == 1 && g.stride[2] <= 2 && g.dilation[2] == 1;
+  return g.group_in() == 1 && g.in[0] == 1 && g.kernel[0] == 1 && g.out[0] == 1 && g.stride[2] <= 2 &&
+         g.dilation[2] == 1;
 }
 
 }  // namespace hw

@@ -49,7 +49,8 @@ void im2col(const ConvGeometry& g, const T* x, int64_t channels, int64_t begin, 
           Inside in = inside(g, k2);
           each_row(g, k0, k1, begin, end, [&](int64_t row, int64_t o2, int64_t stop, int64_t at) {
             T* to = col + at - o2;
-            int64_t first = row < 0 ? stop : std::clamp(in.first, o2, stop), last = row < 0 ? stop : std::clamp(in.last, first, stop);
+            int64_t first = row < 0 ? stop : std::clamp(in.first, o2, stop),
+                    last = row < 0 ? stop : std::clamp(in.last, first, stop);
             std::fill(to + o2, to + first, T(0));
             if (row >= 0) {
               const T* from = x + row * g.in[2] + in.shift;

@@ -20,7 +20,8 @@ static std::pair<int64_t, int64_t> choose_grid(const Product& s, int64_t threads
   double best_cost = 1e300;
   for (int64_t gm = 1; gm <= threads; ++gm) {
     int64_t gn = threads / gm;
-    int64_t bm = std::min(s.m, round_up((s.m + gm - 1) / gm, mr)), bn = std::min(s.n, round_up((s.n + gn - 1) / gn, nr));
+    int64_t bm = std::min(s.m, round_up((s.m + gm - 1) / gm, mr)),
+            bn = std::min(s.n, round_up((s.n + gn - 1) / gn, nr));
     // The slowest thread's products, and what it has to pack (about 8 multiply-adds for each element).
     double cost = static_cast<double>(bm) * static_cast<double>(bn) * s.k + 8.0 * static_cast<double>(bm + bn) * s.k;
     if (cost < best_cost) best_cost = cost, best = {gm, gn};

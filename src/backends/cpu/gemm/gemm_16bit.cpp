@@ -1,9 +1,9 @@
 // Matrix products of f16 and bf16, summed in f32, for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/gemm/gemm_16bit.cpp"
-#include "backends/cpu/gemm/targets.h"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "backends/cpu/gemm/targets.h"
 
 #include "backends/cpu/gemm/gemm_block-inl.h"
 

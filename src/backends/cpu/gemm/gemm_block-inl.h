@@ -31,10 +31,12 @@ using Full = hn::ScalableTag<T>;
 template <class T>
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
 template <class T>
-constexpr int64_t kNR = kNV * kLanes<T>;
+constexpr int64_t kNR = kNV* kLanes<T>;
 
 template <class D>
-HWY_INLINE hn::VFromD<D> load(D d, const hn::TFromD<D>* p) { return hn::LoadU(d, p); }
+HWY_INLINE hn::VFromD<D> load(D d, const hn::TFromD<D>* p) {
+  return hn::LoadU(d, p);
+}
 template <class D>
 HWY_INLINE hn::VFromD<D> load(D d, const BFloat16* p) {
   const hn::Rebind<hwy::bfloat16_t, D> narrow;
@@ -50,7 +52,9 @@ HWY_INLINE hn::VFromD<D> load(D d, const Half* p) {
 
 #if HWY_TARGET == HWY_SCALAR
 template <class In, class T>
-int64_t pack_transposed(const In*, int64_t, int64_t, int64_t, int64_t, T*) { return 0; }
+int64_t pack_transposed(const In*, int64_t, int64_t, int64_t, int64_t, T*) {
+  return 0;
+}
 #else
 /// Rows that are contiguous along k, four (two) at a time through 4x4 (2x2) transposes; returns the rows done.
 template <class In, class T>
@@ -238,7 +242,8 @@ void skinny_wide(const GemmBlock& g, T* c, int64_t c_row, T* scratch) {
 
 /// M x N dot products of rows that are contiguous along k.
 template <int M, int N, class In, class T>
-HWY_NOINLINE void dots(int64_t k, const In* a, int64_t a_row, const In* b, int64_t b_col, T* c, int64_t c_row, T alpha) {
+HWY_NOINLINE void dots(int64_t k, const In* a, int64_t a_row, const In* b, int64_t b_col, T* c, int64_t c_row,
+                       T alpha) {
   const Full<T> d;
   constexpr int64_t lanes = kLanes<T>;
   hn::VFromD<Full<T>> sum[M][N];
@@ -315,11 +320,12 @@ void add_input(const GemmBlock& g, T* c, int64_t c_row, int64_t i0, int64_t j0, 
 
 /// All row panels of one packed A against one strip of columns of B.
 template <int NV, class B, class In, class T>
-void strip(const GemmBlock& g, const T* a, int64_t rows, int64_t kc, const B* b, int64_t b_step, T* c, int64_t c_row, int64_t i0,
-           int64_t j0, int64_t columns, bool first) {
+void strip(const GemmBlock& g, const T* a, int64_t rows, int64_t kc, const B* b, int64_t b_step, T* c, int64_t c_row,
+           int64_t i0, int64_t j0, int64_t columns, bool first) {
   for (int64_t i = 0; i < rows; i += kMR) {
     int64_t height = std::min<int64_t>(kMR, rows - i);
-    micro_for<NV, B, T>(height)(kc, a + i * kc, kMR, b, b_step, c + i * c_row, c_row, columns, static_cast<T>(g.alpha), !first);
+    micro_for<NV, B, T>(height)(kc, a + i * kc, kMR, b, b_step, c + i * c_row, c_row, columns, static_cast<T>(g.alpha),
+                                !first);
     if (first) add_input<In>(g, c + i * c_row, c_row, i0 + i, j0, height, columns);
   }
 }
@@ -331,8 +337,8 @@ inline int64_t k_block(int64_t k) {
 
 /// One packed B panel (kc x nc) against all of A.
 template <class In, class T>
-void panel_product(const GemmBlock& g, const T* packed_b, T* packed_a, T* c, int64_t c_row, int64_t p, int64_t kc, int64_t j,
-                   int64_t nc, bool direct_b) {
+void panel_product(const GemmBlock& g, const T* packed_b, T* packed_a, T* c, int64_t c_row, int64_t p, int64_t kc,
+                   int64_t j, int64_t nc, bool direct_b) {
   constexpr int64_t nr = kNR<T>;
   auto* a = static_cast<const In*>(g.a);
   for (int64_t i = 0; i < g.m; i += kMC) {
@@ -426,7 +432,7 @@ size_t block_scratch(int64_t m, int64_t n, int64_t k) {
   int64_t kc = std::min(kKC, (k + 3) / 4 * 4);  // k_block() of a smaller k may be larger
   int64_t packed_a = std::min(kMC, (m + kMR - 1) / kMR * kMR) * kc;
   int64_t packed_b = std::min(kNC + kNR<T>, (n + kNR<T> - 1) / kNR<T> * kNR<T>) * kc;
-  int64_t skinny = m <= kSkinny ? (kSkinny + kLanes<T>) * k : 0;
+  int64_t skinny = m <= kSkinny ? (kSkinny + kLanes<T>)*k : 0;
   int64_t sums = std::is_same_v<In, T> ? 0 : (m * n + 15) / 16 * 16;
   return sizeof(T) * static_cast<size_t>(sums + std::max(packed_a + packed_b, skinny) + 32);
 }

@@ -1,9 +1,9 @@
 // Matrix products of f64, for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/gemm/gemm_f64.cpp"
-#include "backends/cpu/gemm/targets.h"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "backends/cpu/gemm/targets.h"
 
 #include "backends/cpu/gemm/gemm_block-inl.h"
 

@@ -18,11 +18,12 @@ TEST(Gemm, MmOverSizesAndLayouts) {
           for (DType dtype : kFloats) {
             if (dtype != DType::F32 && (m == 3 || n == 100)) continue;
             Dims rows{0, 1}, columns{1, 0};
-            compared += compare_kernels({"mm",
-                                         {spec(dtype, {m, k}, layout & 1 ? columns : rows), spec(dtype, {k, n}, layout & 2 ? columns : rows)},
-                                         {spec(dtype, {m, n})},
-                                         {},
-                                         {}});
+            compared += compare_kernels(
+                {"mm",
+                 {spec(dtype, {m, k}, layout & 1 ? columns : rows), spec(dtype, {k, n}, layout & 2 ? columns : rows)},
+                 {spec(dtype, {m, n})},
+                 {},
+                 {}});
           }
   EXPECT_GT(compared, 1000);
 }
@@ -49,7 +50,11 @@ TEST(Gemm, BmmWithExpandedAndStridedBatches) {
       b.strides[0] = 0;
       compare_kernels({"bmm", {a, b}, {spec(dtype, {batch, 17, 35})}, {}, {}});
     }
-  compare_kernels({"bmm", {spec(DType::F32, {5, 100, 90}), spec(DType::F32, {5, 90, 100})}, {spec(DType::F32, {5, 100, 100})}, {}, {}});
+  compare_kernels({"bmm",
+                   {spec(DType::F32, {5, 100, 90}), spec(DType::F32, {5, 90, 100})},
+                   {spec(DType::F32, {5, 100, 100})},
+                   {},
+                   {}});
 }
 
 TEST(Gemm, NeitherStrideIsOne) {
@@ -86,8 +91,16 @@ TEST(Gemm, LinearOverLeadingAxes) {
                          {},
                          {}});
       }
-  compare_kernels({"linear", {spec(DType::F32, {50}), spec(DType::F32, {21, 50}), spec(DType::F32, {21})}, {spec(DType::F32, {21})}, {}, {}});
-  compare_kernels({"linear", {spec(DType::F32, {0, 50}), spec(DType::F32, {21, 50}), spec(DType::F32, {21})}, {spec(DType::F32, {0, 21})}, {}, {}});
+  compare_kernels({"linear",
+                   {spec(DType::F32, {50}), spec(DType::F32, {21, 50}), spec(DType::F32, {21})},
+                   {spec(DType::F32, {21})},
+                   {},
+                   {}});
+  compare_kernels({"linear",
+                   {spec(DType::F32, {0, 50}), spec(DType::F32, {21, 50}), spec(DType::F32, {21})},
+                   {spec(DType::F32, {0, 21})},
+                   {},
+                   {}});
 }
 
 TEST(Gemm, ReferenceServesIntegersAndComplex) {
