@@ -1,4 +1,5 @@
 // copy_: writes other into input, with broadcasting and conversion. Only called in place.
+#include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
