@@ -1,0 +1,73 @@
+"""Headwater (源流): a deep-learning framework. `import headwater as hw`.
+
+Every operator is a function of this package and, where its first argument is a tensor, a method of `Tensor`; names, arguments and
+defaults are torch's. The functions come from the C++ declarations: `help(hw.softmax)`, `python -m headwater.ops softmax`.
+"""
+from __future__ import annotations
+
+import os as _os
+
+if _extension_dir := _os.environ.get("HEADWATER_EXTENSION_DIR"):  # another build than the release one: asan, debug
+    __path__.insert(0, _extension_dir)
+
+from . import _C
+from ._C import Generator, Tensor, dtype
+from ._types import Size, device
+
+bool = _C.bool
+uint8, int8, int16, int32, int64 = _C.uint8, _C.int8, _C.int16, _C.int32, _C.int64
+float16, bfloat16, float32, float64 = _C.float16, _C.bfloat16, _C.float32, _C.float64
+complex64, complex128 = _C.complex64, _C.complex128
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+
+from . import _registry
+
+_registry.install(globals(), Tensor)
+
+from . import _tensor  # noqa: E402  methods that are no operators
+from . import _printing  # noqa: E402
+from ._functions import *  # noqa: E402,F403  the functions that are no operators
+from ._functions import __all__ as _function_names  # noqa: E402
+from .aliases import install as _install_aliases  # noqa: E402
+from .overloads import install as _install_overloads  # noqa: E402
+
+_install_overloads(globals(), Tensor)
+_install_aliases(globals(), Tensor)
+
+from . import autograd, memory, random  # noqa: E402
+from .autograd import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
+
+__version__: str = _C.build["version"]
+
+_LAZY = {"nn", "optim", "data", "amp", "cli", "ops", "serialization", "onnx"}
+
+
+def __getattr__(name: str) -> object:
+    """Rooms are imported when first named: `import headwater` stays fast."""
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in ("save", "load", "load_torch"):
+        from . import serialization
+
+        return getattr(serialization, name)
+    if name == "autocast":
+        from .amp import autocast
+
+        return autocast
+    raise AttributeError(f"module 'headwater' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, "save", "load", "autocast"})
