@@ -22,9 +22,9 @@ struct PyTensor {
   PyObject* dict;
   PyObject* weakrefs;
 };
-extern PyTypeObject tensor_type;
+extern PyTypeObject* tensor_type;
 
-inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == &tensor_type || PyType_IsSubtype(Py_TYPE(o), &tensor_type); }
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->value; }
 /// A new reference to the object of `t`: the same object as long as Python holds one. None for an undefined tensor.
 PyObject* wrap(const Tensor& t);
@@ -99,10 +99,8 @@ class Owned {
 // ---------------------------------------------------------------- topics
 PyObject* index_get(PyObject* self, PyObject* key);
 int index_set(PyObject* self, PyObject* key, PyObject* value);
-extern PyNumberMethods tensor_numbers;
 extern PyGetSetDef tensor_getset[];
 extern PyMethodDef tensor_methods[];
-PyObject* tensor_compare(PyObject* a, PyObject* b, int how);
 /// Calls an op with Python arguments, as the function of that name does. `self` may be null.
 PyObject* call_op(const OpDef& op, PyObject* const* args, size_t num_args, PyObject* kwnames, bool inplace);
 /// The Python value of an op's outputs: one object, or a tuple.

@@ -1,6 +1,8 @@
 // Data in and out: nested lists, NumPy arrays, buffers and DLPack.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstring>
 
@@ -75,6 +77,12 @@ Tensor share(const Array& a, bool writable) {
   return Tensor::make(std::move(storage), d, std::move(shape), std::move(strides));
 }
 
+/// str(o)
+std::string python_text(nb::object o) {
+  Owned s(own(PyObject_Str(o.ptr())));
+  return PyUnicode_AsUTF8(s.get());
+}
+
 nb::object numpy() { return nb::module_::import_("numpy"); }
 
 /// A NumPy array in native byte order whose dtype this library has.
@@ -84,26 +92,33 @@ nb::object native_array(nb::handle data) {
   std::string kind = nb::cast<std::string>(a.attr("dtype").attr("kind"));
   int64_t size = nb::cast<int64_t>(a.attr("dtype").attr("itemsize"));
   check_type(kind != "O" && kind != "U" && kind != "S", "a tensor cannot hold elements of NumPy dtype ",
-             nb::cast<std::string>(nb::str(a.attr("dtype"))));
+             python_text(a.attr("dtype")));
   check_type(kind != "u" || size == 1, "unsigned integers wider than 8 bits have no counterpart here; use astype() first");
   if (!nb::cast<bool>(a.attr("dtype").attr("isnative"))) a = a.attr("astype")(a.attr("dtype").attr("newbyteorder")("="));
   return a;
 }
 
 Tensor from_array(nb::handle array, bool copy) {
-  if (nb::cast<std::string>(nb::str(array.attr("dtype"))) == "bfloat16") {  // ml_dtypes
+  if (python_text(array.attr("dtype")) == "bfloat16") {  // ml_dtypes
     Tensor t = from_array(array.attr("view")("int16"), copy);
     t->dtype = DType::BF16;
     return t;
   }
-  for (int64_t s : nb::cast<std::vector<int64_t>>(nb::list(array.attr("strides"))))
-    if (s < 0 || s % nb::cast<int64_t>(array.attr("itemsize"))) {
-      check(copy, "an array with negative strides cannot be shared; copy it first (array.copy())");
-      array = numpy().attr("ascontiguousarray")(array).release();
-      break;
-    }
+  nb::object owned = nb::borrow(array);
+  int64_t item = nb::cast<int64_t>(array.attr("itemsize"));
+  nb::tuple strides(array.attr("strides"));
+  for (nb::handle h : strides) {
+    int64_t s = nb::cast<int64_t>(h);
+    if (s >= 0 && s % item == 0) continue;
+    check(copy, "an array with negative strides, or strides within elements, cannot be shared; copy it first (array.copy())");
+    owned = numpy().attr("ascontiguousarray")(array);
+    array = owned;
+    break;
+  }
   bool writable = nb::cast<bool>(array.attr("flags").attr("writeable"));
-  Tensor shared = share(nb::cast<Array>(array), writable);
+  Array a;
+  if (!nb::try_cast(array, a)) fail(ErrorKind::Type, "an array of NumPy dtype ", python_text(array.attr("dtype")), " cannot be shared");
+  Tensor shared = share(a, writable);
   return copy ? clone(shared) : shared;
 }
 
@@ -211,7 +226,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   }
   bool is_array = nb::hasattr(data, "__array_interface__") || nb::hasattr(data, "__array__");
   if (!is_array) check_type(PySequence_Check(data) && !PyUnicode_Check(data) && !PyBytes_Check(data), "a tensor cannot be made of ", Py_TYPE(data)->tp_name);
-  bool bf16 = is_array && nb::hasattr(data, "dtype") && nb::cast<std::string>(nb::str(nb::handle(data).attr("dtype"))) == "bfloat16";
+  bool bf16 = is_array && nb::hasattr(data, "dtype") && python_text(nb::handle(data).attr("dtype")) == "bfloat16";
   nb::object array = bf16 ? nb::borrow(data) : native_array(data);
   Tensor t = from_array(array, true);
   DType d = want != DType::None ? want : is_array ? t.dtype() : python_dtype(data, t.dtype());
@@ -229,9 +244,15 @@ void bind_exchange(nb::module_& m) {
   }, nb::arg("data"), nb::arg("dtype").none(), nb::arg("requires_grad"));
   m.def("from_numpy", [](nb::handle array) {
     check_type(nb::hasattr(array, "__array_interface__"), "from_numpy: expected a NumPy array, got ", Py_TYPE(array.ptr())->tp_name);
-    bool bf16 = nb::cast<std::string>(nb::str(array.attr("dtype"))) == "bfloat16";
+    bool bf16 = python_text(array.attr("dtype")) == "bfloat16";
     nb::object a = bf16 ? nb::borrow(array) : native_array(array);
     return nb::steal(wrap(from_array(a, false)));
+  });
+  m.def("bytes_of", [](nb::handle h) {  // the bytes of a contiguous tensor as u8, sharing memory
+    const Tensor& t = tensor_of(h.ptr());
+    check(t.contiguous(), "bytes_of: the tensor must be contiguous");
+    int64_t size = dtype_size(t.dtype());
+    return nb::steal(wrap(Tensor::make(t->storage, DType::U8, {t.numel() * size}, {}, t.offset() * size)));
   });
   m.def("to_numpy", [](nb::handle t) { return to_numpy(tensor_of(t.ptr()), t); });
   m.def("to_dlpack", &dlpack_capsule);

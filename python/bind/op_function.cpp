@@ -1,5 +1,6 @@
 // The Python function of every op: arguments are matched to the declaration when called, nothing is generated.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <memory>
 

@@ -82,7 +82,10 @@ void bind_system(nb::module_& m) {
   });
   nb::class_<PyGenerator>(m, "Generator", "A stream of random numbers: a seed, and how many draws were made.")
       .def("__init__", [](PyGenerator* g, nb::handle device) {
-        if (!device.is_none()) parse_device(nb::cast<std::string>(nb::str(device)));
+        if (!device.is_none()) {
+          Owned name(own(PyObject_Str(device.ptr())));
+          parse_device(PyUnicode_AsUTF8(name.get()));
+        }
         new (g) PyGenerator{make_ref<Generator>(uint64_t{67280421310721ull})};
       }, nb::arg("device").none() = nb::none())
       .def("manual_seed", [](nb::handle self, nb::handle seed) {

@@ -155,7 +155,7 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&] {
     check_type(n >= 2 && PyType_Check(args[0]) && is_tensor(args[1]), "_make_subclass(cls, data, requires_grad=False)");
     auto* type = reinterpret_cast<PyTypeObject*>(args[0]);
-    check_type(PyType_IsSubtype(type, &tensor_type), "cls must be a subclass of Tensor");
+    check_type(PyType_IsSubtype(type, tensor_type), "cls must be a subclass of Tensor");
     Tensor t = detach(tensor_of(args[1]));
     if (n > 2 && PyObject_IsTrue(args[2]) == 1) set_requires_grad(t, true);
     return wrap_as(type, t);

@@ -23,7 +23,7 @@ PyObject* wrap_as(PyTypeObject* type, const Tensor& t) {
 PyObject* wrap(const Tensor& t) {
   if (!t.defined()) return Py_NewRef(Py_None);
   if (t->wrapper) return Py_NewRef(static_cast<PyObject*>(t->wrapper));
-  return wrap_as(&tensor_type, t);
+  return wrap_as(tensor_type, t);
 }
 
 static void tensor_dealloc(PyObject* o) {
@@ -32,7 +32,9 @@ static void tensor_dealloc(PyObject* o) {
   Py_CLEAR(self->dict);
   if (self->value.defined()) self->value->wrapper = nullptr;
   self->value.~Tensor();
-  Py_TYPE(o)->tp_free(o);
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
 }
 
 /// Tensor(data): a float tensor of the data; Tensor(2, 3): uninitialised, as torch's legacy constructor.
@@ -128,43 +130,7 @@ static PyObject* as_index(PyObject* o) {
   });
 }
 
-PyNumberMethods tensor_numbers = [] {
-  PyNumberMethods n = {};
-  n.nb_add = nb2<"add">;
-  n.nb_subtract = nb2<"sub">;
-  n.nb_multiply = nb2<"mul">;
-  n.nb_true_divide = nb2<"div">;
-  n.nb_floor_divide = nb2<"floor_divide">;
-  n.nb_remainder = nb2<"remainder">;
-  n.nb_power = power;
-  n.nb_matrix_multiply = nb2<"matmul">;
-  n.nb_and = nb2<"bitwise_and">;
-  n.nb_or = nb2<"bitwise_or">;
-  n.nb_xor = nb2<"bitwise_xor">;
-  n.nb_lshift = nb2<"bitwise_left_shift">;
-  n.nb_rshift = nb2<"bitwise_right_shift">;
-  n.nb_inplace_add = nb2i<"add">;
-  n.nb_inplace_subtract = nb2i<"sub">;
-  n.nb_inplace_multiply = nb2i<"mul">;
-  n.nb_inplace_true_divide = nb2i<"div">;
-  n.nb_inplace_floor_divide = nb2i<"floor_divide">;
-  n.nb_inplace_remainder = nb2i<"remainder">;
-  n.nb_inplace_power = power_inplace;
-  n.nb_inplace_and = nb2i<"bitwise_and">;
-  n.nb_inplace_or = nb2i<"bitwise_or">;
-  n.nb_inplace_xor = nb2i<"bitwise_xor">;
-  n.nb_negative = nb1<"neg">;
-  n.nb_absolute = nb1<"abs">;
-  n.nb_invert = nb1<"bitwise_not">;
-  n.nb_positive = positive;
-  n.nb_bool = truth;
-  n.nb_int = as_int;
-  n.nb_float = as_float;
-  n.nb_index = as_index;
-  return n;
-}();
-
-PyObject* tensor_compare(PyObject* a, PyObject* b, int how) {
+static PyObject* tensor_compare(PyObject* a, PyObject* b, int how) {
   const Op* op = nullptr;
   switch (how) {
     case Py_LT: op = &op_named<"lt">(); break;
@@ -188,35 +154,46 @@ static Py_ssize_t length(PyObject* o) {
 }
 static int assign(PyObject* self, PyObject* key, PyObject* value) { return index_set(self, key, value); }
 
-static PyMappingMethods tensor_mapping = {length, index_get, assign};
-
 static Py_hash_t hash_address(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<intptr_t>(o) >> 4); }
 
-static PyTypeObject make_tensor_type() {
-  PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  t.tp_name = "headwater.Tensor";
-  t.tp_basicsize = sizeof(PyTensor);
-  t.tp_dictoffset = offsetof(PyTensor, dict);
-  t.tp_weaklistoffset = offsetof(PyTensor, weakrefs);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
-  t.tp_doc = "A multi-dimensional array of one element type. Make one with headwater.tensor, zeros, randn, from_numpy, ...";
-  t.tp_new = tensor_new;
-  t.tp_dealloc = tensor_dealloc;
-  t.tp_as_number = &tensor_numbers;
-  t.tp_as_mapping = &tensor_mapping;
-  t.tp_richcompare = tensor_compare;
-  t.tp_hash = hash_address;
-  t.tp_getset = tensor_getset;
-  t.tp_methods = tensor_methods;
-  return t;
+template <class F>
+static PyType_Slot slot(int id, F* f) {
+  return {id, reinterpret_cast<void*>(f)};
 }
-PyTypeObject tensor_type = make_tensor_type();
+
+/// A heap type, so that the package can add operators to it.
+static PyTypeObject* make_tensor_type() {
+  static PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
+                                  {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+  static char doc[] = "A multi-dimensional array of one element type. Make one with headwater.tensor, zeros, randn, from_numpy, ...";
+  std::vector<PyType_Slot> slots = {
+      slot(Py_tp_new, tensor_new),          slot(Py_tp_dealloc, tensor_dealloc), slot(Py_tp_richcompare, tensor_compare),
+      slot(Py_tp_hash, hash_address),       slot(Py_mp_length, length),          slot(Py_mp_subscript, index_get),
+      slot(Py_mp_ass_subscript, assign),    {Py_tp_getset, tensor_getset},       {Py_tp_methods, tensor_methods},
+      {Py_tp_members, members},             {Py_tp_doc, doc},
+      slot(Py_nb_add, nb2<"add">),          slot(Py_nb_subtract, nb2<"sub">),    slot(Py_nb_multiply, nb2<"mul">),
+      slot(Py_nb_true_divide, nb2<"div">),  slot(Py_nb_floor_divide, nb2<"floor_divide">),
+      slot(Py_nb_remainder, nb2<"remainder">), slot(Py_nb_power, power),         slot(Py_nb_matrix_multiply, nb2<"matmul">),
+      slot(Py_nb_and, nb2<"bitwise_and">),  slot(Py_nb_or, nb2<"bitwise_or">),   slot(Py_nb_xor, nb2<"bitwise_xor">),
+      slot(Py_nb_lshift, nb2<"bitwise_left_shift">), slot(Py_nb_rshift, nb2<"bitwise_right_shift">),
+      slot(Py_nb_inplace_add, nb2i<"add">), slot(Py_nb_inplace_subtract, nb2i<"sub">),
+      slot(Py_nb_inplace_multiply, nb2i<"mul">), slot(Py_nb_inplace_true_divide, nb2i<"div">),
+      slot(Py_nb_inplace_floor_divide, nb2i<"floor_divide">), slot(Py_nb_inplace_remainder, nb2i<"remainder">),
+      slot(Py_nb_inplace_power, power_inplace), slot(Py_nb_inplace_and, nb2i<"bitwise_and">),
+      slot(Py_nb_inplace_or, nb2i<"bitwise_or">), slot(Py_nb_inplace_xor, nb2i<"bitwise_xor">),
+      slot(Py_nb_negative, nb1<"neg">),     slot(Py_nb_absolute, nb1<"abs">),    slot(Py_nb_invert, nb1<"bitwise_not">),
+      slot(Py_nb_positive, positive),       slot(Py_nb_bool, truth),             slot(Py_nb_int, as_int),
+      slot(Py_nb_float, as_float),          slot(Py_nb_index, as_index),         {0, nullptr}};
+  PyType_Spec spec = {"headwater.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
+  return reinterpret_cast<PyTypeObject*>(own(PyType_FromSpec(&spec)));
+}
+PyTypeObject* tensor_type = nullptr;
 
 void bind_types(nanobind::module_& m) {
   ready_dtypes(m.ptr());
   tensor_type = make_tensor_type();
-  if (PyType_Ready(&tensor_type) < 0) throw PythonError{};
-  m.attr("Tensor") = nanobind::handle(reinterpret_cast<PyObject*>(&tensor_type));
+  m.attr("Tensor") = nanobind::handle(reinterpret_cast<PyObject*>(tensor_type));
   m.def("set_size_type", [](nanobind::object type) { set_size_type(type.ptr()); });
 }
 

@@ -236,7 +236,7 @@ def __reduce_ex__(self: Tensor, protocol: int) -> Any:
     if not self.is_leaf:
         raise RuntimeError("a tensor with a history cannot be pickled; use detach()")
     flat = self.detach().contiguous().view(-1)
-    raw = _C.to_numpy(flat._view_bytes()) if self.numel() else None
+    raw = _C.to_numpy(_C.bytes_of(flat)) if self.numel() else None
     data: Any = b"" if raw is None else pickle.PickleBuffer(raw) if protocol >= 5 else raw.tobytes()
     state = dict(self.__dict__) if self.__dict__ else None
     return _rebuild, (self.__class__, data, self.dtype.name, tuple(self.shape), self.requires_grad, state)
