@@ -1,0 +1,21 @@
+// all: whether every element is true.
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    OpDef("all")
+        .doc(
+            "Returns whether every element along the axes `dim` (all by default) is not zero. uint8 gives uint8, as in "
+            "torch.")
+        .example(">>> hw.all(hw.tensor([[0, 1], [0, 0]]), dim=1)\ntensor([False, False])")
+        .in("input", "any shape")
+        .attr_none("dim", AttrValue::Kind::Ints, "axis or axes; None: all")
+        .attr("keepdim", false, "whether the axes stay with size 1")
+        .out(
+            "y", [](const InferCtx& c) { return c.in[0].dtype == DType::U8 ? DType::U8 : DType::Bool; }, shape::reduced)
+        .sbp(sbp::reduce_min)
+        .no_grad("the output is boolean")
+        .onnx("ReduceMin(Cast(x, uint8))");
+
+}  // namespace hw
