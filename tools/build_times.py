@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -46,7 +47,11 @@ def read_log(build: Path, root: Path) -> list[Unit]:
 
 
 def compile_commands(build: Path) -> list[dict[str, str]]:
+    """The entries of compile_commands.json, with the output that ninja's log names (from -o, where CMake left it out)."""
     entries: list[dict[str, str]] = json.loads((build / "compile_commands.json").read_text())
+    for entry in entries:
+        words = shlex.split(entry["command"])
+        entry["output"] = words[words.index("-o") + 1]
     return entries
 
 

@@ -50,8 +50,8 @@ def read_rules(page: Path) -> tuple[Rules, list[str]]:
     for room, level, names, _ in table(text, "rooms"):
         rules.level[room] = int(level)
         direct[room] = names.split()
-    for room, names in direct.items():
-        for name in names:
+    for room, named in direct.items():
+        for name in named:
             if name not in rules.level:
                 errors.append(f"{page.name}: room {room} names {name}, which is not in the table")
             elif rules.level[name] >= rules.level[room]:

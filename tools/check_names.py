@@ -15,7 +15,7 @@ MACHINE = [
     (re.compile(r"(?<![\w.$}])/(" + "work|root|home" + r")/\w"), "an absolute path of one machine"),
     (re.compile(r"https?://[\w.-]*(" + "pypi|pythonhosted|deb" + r"\.)[\w.-]*"), "a package registry's host"),
 ]
-SNAKE = re.compile(r"^[a-z0-9_]+(\.[a-z0-9]+)*$")
+SNAKE = re.compile(r"^[a-z0-9_]+(-inl)?(\.[a-z0-9]+)*$")  # x-inl.h: Highway's name for "once per target"
 NAMED_BY_OTHERS = {"CMakeLists.txt", "README.md", "RESULTS.md"}
 
 

@@ -48,7 +48,9 @@ def without_text(code: str) -> str:
 def cpp_functions(code: str) -> list[tuple[int, int]]:
     """First line (from 0) and length of each outermost function or file-level lambda: braces whose statement has a
     parameter list and no keyword that opens another kind of block."""
-    found, stack, statement, line = [], [], "", 0
+    found: list[tuple[int, int]] = []
+    stack: list[tuple[bool, int]] = []
+    statement, line = "", 0
     for char in without_text(code):
         if char == "{":
             inside = any(is_function for is_function, _ in stack)

@@ -1,7 +1,7 @@
 """Runs clang-tidy over the C++ sources; files that were clean before and did not change are not looked at again.
 
-A file is known by its content, the configuration and the tool's version, in the user's cache folder; so a fresh clone
-profits from the last run. Each file is judged by itself: a header is looked at when it changes, not once per includer.
+What was clean is known by content, configuration and the tool's version, in the user's cache folder; so a fresh clone
+profits from the last run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import tree
@@ -23,12 +24,29 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headwa
 PROGRAM = Path(sysconfig.get_path("scripts")) / "clang-tidy"
 
 
-def sources(root: Path) -> list[Path]:
-    return [
-        path
-        for path in tree.files(root)
-        if path.suffix in (".h", ".cpp") and path.relative_to(root).parts[0] in ("src", "python")
-    ]
+@dataclass
+class Unit:
+    """What clang-tidy looks at in one go: a source with the header of the same name, or a header that has no source."""
+
+    path: Path
+    parts: list[Path]
+
+    def key(self, settings: bytes) -> str:
+        return hashlib.sha256(settings + b"".join(part.read_bytes() for part in self.parts)).hexdigest()
+
+
+def units(root: Path) -> list[Unit]:
+    """All units of src/ and python/. Left out: tests, and headers that Highway includes once per instruction set, which do
+    not compile by themselves (their sources show them to clang-tidy)."""
+    files = [path for path in tree.files(root) if path.relative_to(root).parts[0] in ("src", "python")]
+    found = []
+    for path in files:
+        if path.suffix == ".cpp" and not path.stem.endswith("_test"):
+            header = path.with_suffix(".h")
+            found.append(Unit(path, [path, header] if header.exists() else [path]))
+        elif path.suffix == ".h" and not path.with_suffix(".cpp").exists() and "HWY_NAMESPACE" not in path.read_text():
+            found.append(Unit(path, [path]))
+    return found
 
 
 def flags(root: Path) -> list[str]:
@@ -44,26 +62,23 @@ def flags(root: Path) -> list[str]:
     # oneDNN comes with the virtual environment. <omp.h> is g++'s own header, with an attribute that clang knows in its
     # short form only.
     found += [f"-isystem{sys.prefix}/include", "-idirafter", builtin, "-D__malloc__(...)=__malloc__"]
-    return [*found, *defines(root), "-DHWY_COMPILE_ONLY_STATIC", "-Wno-everything"]
+    return [*found, "-DHWY_COMPILE_ONLY_STATIC", "-Wno-everything"]
 
 
-def defines(root: Path) -> list[str]:
-    """All that the last build defined on its command lines (versions, which libraries there are)."""
+def defines(root: Path) -> dict[str, list[str]]:
+    """What the last build defined on the command line of each file."""
     commands = root / "build/release/compile_commands.json"
-    if not commands.exists():
-        return []
-    words = [word for entry in json.loads(commands.read_text()) for word in shlex.split(entry["command"])]
-    return sorted({word for word in words if word.startswith("-D")})
+    entries = json.loads(commands.read_text()) if commands.exists() else []
+    return {
+        entry["file"]: [word for word in shlex.split(entry["command"]) if word.startswith("-D")] for entry in entries
+    }
 
 
-def key(path: Path, settings: bytes) -> str:
-    return hashlib.sha256(settings + path.read_bytes()).hexdigest()
-
-
-def tidy(path: Path, arguments: list[str]) -> str:
-    """What clang-tidy says about one file; empty when it is clean."""
-    language = ["-xc++"] if path.suffix == ".h" else []
-    command = [str(PROGRAM), "--quiet", str(path), "--", *language, *arguments]
+def tidy(unit: Unit, arguments: list[str]) -> str:
+    """What clang-tidy says about one unit; empty when it is clean."""
+    header = f"--header-filter=/{unit.path.stem}\\.h$"
+    language = ["-xc++"] if unit.path.suffix == ".h" else []
+    command = [str(PROGRAM), "--quiet", header, str(unit.path), "--", *language, *arguments]
     result = subprocess.run(command, capture_output=True, text=True)
     return result.stdout + result.stderr if result.returncode else ""
 
@@ -72,17 +87,18 @@ def main() -> int:
     started = time.monotonic()
     settings = (tree.ROOT / ".clang-tidy").read_bytes() + subprocess.check_output([str(PROGRAM), "--version"])
     CACHE.mkdir(parents=True, exist_ok=True)
-    everything = sources(tree.ROOT)
-    stale = [path for path in everything if not (CACHE / key(path, settings)).exists()]
-    arguments = flags(tree.ROOT)
+    everything = units(tree.ROOT)
+    stale = [unit for unit in everything if not (CACHE / unit.key(settings)).exists()]
+    arguments, defined = flags(tree.ROOT), defines(tree.ROOT)
     dirty = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, said in zip(stale, pool.map(lambda path: tidy(path, arguments), stale)):
-            if said:
+        said = pool.map(lambda unit: tidy(unit, arguments + defined.get(str(unit.path), [])), stale)
+        for unit, text in zip(stale, said):
+            if text:
                 dirty += 1
-                print(said)
+                print(text)
             else:
-                (CACHE / key(path, settings)).touch()
+                (CACHE / unit.key(settings)).touch()
     seconds = time.monotonic() - started
     print(f"clang_tidy: {len(everything)} files, {len(stale)} looked at in {seconds:.0f} s, {dirty} with findings")
     return 1 if dirty else 0

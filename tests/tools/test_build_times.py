@@ -22,7 +22,6 @@ def build(plant):
     commands = [
         {
             "directory": str(tree),
-            "output": f"{name}.o",
             "file": str(tree / f"src/{name}.cpp"),
             "command": f"g++ -o {name}.o -c {tree}/src/{name}.cpp",
         }

@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 
 CLEAN = "// Adds.\nnamespace hw {\nint add(int a, int b) { return a + b; }\n}  // namespace hw\n"
-DIRTY = "// Compares.\n#include <cstring>\nbool f(const char* a) { return strcmp(a, \"b\") == 3; }\nint* p = 0;\n"
+DIRTY = '// Compares.\n#include <cstring>\nbool f(const char* a) { return strcmp(a, "b") == 3; }\nint* p = 0;\n'
 
 
 @pytest.fixture
