@@ -22,7 +22,7 @@ Tensors tensors_from(nb::handle list, bool allow_none) {
     if (item.is_none() && allow_none)
       out.emplace_back();
     else
-      out.push_back(tensor_from(item.ptr(), "an item"));
+      out.push_back(tensor_from(item.ptr(), "tensors"));
   }
   return out;
 }

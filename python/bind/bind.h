@@ -46,7 +46,7 @@ Dims ints_from(PyObject* o, const char* what);  // an int gives a list of one
 PyObject* ints_tuple(std::span<const int64_t> values);
 PyObject* size_object(std::span<const int64_t> shape);  // a headwater.Size
 /// A tensor, or a number as a wrapped tensor; throws Error{Type} naming the argument.
-Tensor tensor_from(PyObject* o, const std::string& what);
+Tensor tensor_from(PyObject* o, const char* what, int64_t position = -1);  // `position`: within a list argument
 /// Data of any kind (nested lists, NumPy arrays, tensors, numbers) as a new tensor.
 Tensor tensor_from_data(PyObject* data, DType dtype);
 Tensor tensor_from_numpy(PyObject* array, bool copy);

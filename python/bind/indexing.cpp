@@ -156,7 +156,7 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
       [&] {
         check_type(value, "tensor elements cannot be deleted");
         const Tensor& x = tensor_of(self);
-        Tensor v = is_tensor(value) || is_number(value) ? tensor_from(value, "the value") : tensor_from_data(value, DType::None);
+        Tensor v = is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
         Index index = parse(key, x);
         static const Op copy{"copy_"}, put{"index_put_"};
         Tensor view = index.any_step || !index.any_advanced ? view_of(x, index) : x;

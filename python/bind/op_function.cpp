@@ -187,7 +187,7 @@ void append_input(const InputDef& def, PyObject* o, Tensors& list) {
       check_type(def.optional, "missing argument '", def.name, "'");
       return list.emplace_back(), void();
     }
-    return list.push_back(tensor_from(o, "argument '" + def.name + "'")), void();
+    return list.push_back(tensor_from(o, def.name.c_str())), void();
   }
   check_type(o && (PyTuple_Check(o) || PyList_Check(o)), "argument '", def.name, "' must be a list or tuple of tensors, got ",
              o ? Py_TYPE(o)->tp_name : "nothing");
@@ -197,7 +197,7 @@ void append_input(const InputDef& def, PyObject* o, Tensors& list) {
     if (item == Py_None && def.optional)
       list.emplace_back();
     else
-      list.push_back(tensor_from(item, text("argument '", def.name, "[", static_cast<int64_t>(i), "]'")));
+      list.push_back(tensor_from(item, def.name.c_str(), i));
   }
 }
 

@@ -131,7 +131,7 @@ struct Given {
 
 Given given(const std::string& name, nb::sequence inputs, nb::dict attrs) {
   Given g{get_op(name), {}, get_op(name).default_attrs()};
-  for (nb::handle h : inputs) g.in.push_back(h.is_none() ? TensorSpec{} : tensor_from(h.ptr(), "an input").spec());
+  for (nb::handle h : inputs) g.in.push_back(h.is_none() ? TensorSpec{} : tensor_from(h.ptr(), "inputs").spec());
   for (auto [key, value] : attrs) {
     int i = g.op.attr_index(nb::cast<std::string>(key));
     check(i >= 0, name, " has no attribute '", nb::cast<std::string>(key), "'");
@@ -168,7 +168,7 @@ nb::list infer_list(const std::string& name, nb::sequence inputs, nb::dict attrs
 nb::object run_op(const std::string& name, nb::sequence inputs, nb::dict attrs) {
   Given g = given(name, inputs, attrs);
   Tensors in;
-  for (nb::handle h : inputs) in.push_back(h.is_none() ? Tensor() : tensor_from(h.ptr(), "an input"));
+  for (nb::handle h : inputs) in.push_back(h.is_none() ? Tensor() : tensor_from(h.ptr(), "inputs"));
   nb::list out;
   for (const Tensor& t : interpreter().call(g.op, in, g.attrs)) out.append(nb::steal(wrap(t)));
   return out;

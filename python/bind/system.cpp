@@ -77,7 +77,7 @@ void bind_system(nb::module_& m) {
   m.def("can_cast", [](nb::handle a, nb::handle b) { return can_cast(dtype_from(a.ptr()), dtype_from(b.ptr())); });
   m.def("result_type", [](nb::args args) {
     std::vector<TensorSpec> specs;
-    for (nb::handle a : args) specs.push_back(tensor_from(a.ptr(), "an argument").spec());
+    for (nb::handle a : args) specs.push_back(tensor_from(a.ptr(), "tensors").spec());
     return nb::borrow(dtype_object(result_type(specs)));
   });
   nb::class_<PyGenerator>(m, "Generator", "A stream of random numbers: a seed, and how many draws were made.")

@@ -170,11 +170,11 @@ PyObject* size_object(std::span<const int64_t> shape) {
   return own(PyObject_CallOneArg(g_size_type, t.get()));
 }
 
-Tensor tensor_from(PyObject* o, const std::string& what) {
+Tensor tensor_from(PyObject* o, const char* what, int64_t position) {
   if (is_tensor(o)) return tensor_of(o);
   if (is_number(o)) return number(scalar_from(o));
-  fail(ErrorKind::Type, what, " must be a Tensor, got ", Py_TYPE(o)->tp_name,
-       PySequence_Check(o) && !PyUnicode_Check(o) ? ". Make one with headwater.tensor(...)." : "");
+  fail(ErrorKind::Type, "argument '", what, position < 0 ? "" : text("[", position, "]"), "' must be a Tensor, got ",
+       Py_TYPE(o)->tp_name, PySequence_Check(o) && !PyUnicode_Check(o) ? ". Make one with headwater.tensor(...)." : "");
 }
 
 }  // namespace hw::bind
