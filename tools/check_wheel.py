@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,11 +39,18 @@ print("wheel:", hw.__version__, "works,", "oneDNN inside" if libraries else "wit
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
     """Runs a command outside of the source tree's PYTHONPATH; its output is shown only when it fails."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | compiler()
     result = subprocess.run(list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True)
     if result.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
     return result.stdout
+
+
+def compiler() -> dict[str, str]:
+    """The compiler that build/release uses, so that ccache knows its results."""
+    cache = BUILD / "release/CMakeCache.txt"
+    found = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", cache.read_text(), re.MULTILINE) if cache.exists() else None
+    return {"CXX": found[1]} if found else {}
 
 
 def tree_hash() -> str:
