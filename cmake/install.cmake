@@ -21,8 +21,17 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headwater)
 install(TARGETS headwater EXPORT headwater-targets COMPONENT cpp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT headwater-targets NAMESPACE headwater:: DESTINATION ${package_dir} COMPONENT cpp)
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headwater COMPONENT cpp FILES_MATCHING PATTERN "*.h"
-        PATTERN "backends" EXCLUDE PATTERN "headwater.h" EXCLUDE)
-install(FILES src/api/headwater.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headwater COMPONENT cpp OPTIONAL)
+        PATTERN "backends" EXCLUDE PATTERN "api" EXCLUDE)
+# The typed operator functions are written from the declarations.
+set(generated ${CMAKE_BINARY_DIR}/generated/headwater)
+add_executable(ops_header tools/ops_header.cpp ${HEADWATER_OBJECTS})
+target_include_directories(ops_header PRIVATE src)
+target_link_libraries(ops_header PRIVATE ${HEADWATER_LIBRARIES})
+add_custom_command(OUTPUT ${generated}/ops.h COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
+                   COMMAND ops_header ${generated}/ops.h DEPENDS ops_header)
+add_custom_target(headwater_ops_header ALL DEPENDS ${generated}/ops.h)
+install(DIRECTORY src/api/headwater/ ${generated}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headwater COMPONENT cpp
+        FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE THIRD_PARTY_NOTICES DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/headwater COMPONENT cpp)
 
 configure_package_config_file(cmake/headwater-config.cmake.in ${CMAKE_BINARY_DIR}/headwater-config.cmake

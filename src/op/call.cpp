@@ -43,7 +43,10 @@ Tensors Op::all(std::span<const Tensor> in, std::initializer_list<AttrValue> att
   return interpreter().call(def(), in, filled(def(), attrs));
 }
 Tensor Op::inplace(std::initializer_list<Tensor> in, std::initializer_list<AttrValue> attrs) const {
-  return interpreter().call_inplace(def(), {in.begin(), in.size()}, filled(def(), attrs));
+  return inplace(std::span<const Tensor>(in.begin(), in.size()), attrs);
+}
+Tensor Op::inplace(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs) const {
+  return interpreter().call_inplace(def(), in, filled(def(), attrs));
 }
 
 }  // namespace hw

@@ -37,6 +37,7 @@ class Op {
   Tensors all(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs = {}) const;
   /// Writes into in[0].
   Tensor inplace(std::initializer_list<Tensor> in, std::initializer_list<AttrValue> attrs = {}) const;
+  Tensor inplace(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs = {}) const;
 
  private:
   const char* name_;
