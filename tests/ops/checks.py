@@ -1,0 +1,345 @@
+"""The checks that op_test makes of a declaration. Each maker returns a pytest function, or None where it does not apply."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import headwater as hw
+import numpy as np
+import pytest
+import torch
+from convert import bind, dtype_name, flatten, is_array, map_arrays, to_hw, to_numpy, to_torch
+from gradients import gradient_tests, gradients_of
+
+TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9,
+             "bool": 0, "uint8": 0, "int8": 0, "int16": 0, "int32": 0, "int64": 0}
+
+
+# ---------------------------------------------------------------- calling and comparing
+def call(test: Any, args: tuple, kwargs: dict) -> list:
+    """Runs the op; random ops from a fixed seed."""
+    if test.random:
+        hw.manual_seed(7)
+    return flatten(test.function(*args, **kwargs))
+
+
+def run(test: Any, sample: Any, dtype: str) -> list:
+    return call(test, *map_arrays(sample.args, sample.kwargs, dtype, to_hw))
+
+
+def assert_close(got: Any, want: Any, tol: float, what: str) -> None:
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
+    if got.size == 0:
+        return
+    kind = "complex128" if "c" in (got.dtype.kind, want.dtype.kind) else "float64"
+    if tol == 0 or (got.dtype.kind not in "fc" and want.dtype.kind not in "fc"):
+        np.testing.assert_array_equal(got, want, err_msg=what)
+    else:
+        np.testing.assert_allclose(got.astype(kind), want.astype(kind), rtol=tol, atol=tol, err_msg=what)
+
+
+def expected(test: Any, sample: Any, dtype: str) -> tuple[list, list[str] | None]:
+    """The oracle's outputs, and their dtypes where they count."""
+    if test.oracle_kind == "numpy":
+        def plain(x: np.ndarray, _: str) -> np.ndarray:
+            return x
+        args, kwargs = map_arrays(sample.args, sample.kwargs, dtype, plain)
+        return [np.asarray(y) for y in flatten(test.oracle(*args, **kwargs))], None
+    try:
+        args, kwargs = map_arrays(sample.args, sample.kwargs, dtype, to_torch)
+        out = flatten(test.oracle(*args, **kwargs))
+    except (RuntimeError, NotImplementedError) as e:
+        if "not implemented" not in str(e) or dtype not in ("float16", "bfloat16"):
+            raise
+        def wide(x: np.ndarray, d: str) -> torch.Tensor:
+            return to_torch(x, "float32" if d == dtype else d)
+        args, kwargs = map_arrays(sample.args, sample.kwargs, dtype, wide)
+        out = flatten(test.oracle(*args, **kwargs))
+        return [to_numpy(y) for y in out], None
+    names = [dtype_name(y) if isinstance(y, torch.Tensor) else "" for y in out]
+    return [to_numpy(y) for y in out], names if test.same_dtype else None
+
+
+def values(test: Any) -> Callable | None:
+    if test.oracle is None:
+        return None
+
+    @pytest.mark.parametrize("dtype", test.dtypes)
+    def check(dtype: str) -> None:
+        samples = test.samples(dtype)
+        assert samples, "no sample for this dtype"
+        for s in samples:
+            got = run(test, s, dtype)
+            want, dtypes = expected(test, s, dtype)
+            assert len(got) == len(want), f"{s}: {len(got)} outputs, expected {len(want)}"
+            for i, (g, w) in enumerate(zip(got, want)):
+                if isinstance(g, hw.Tensor) and dtypes and dtypes[i]:
+                    assert dtype_name(g) == dtypes[i], f"{s}: dtype {dtype_name(g)}, expected {dtypes[i]}"
+                g = to_numpy(g)
+                if test.random:
+                    assert g.shape == w.shape, f"{s}: shape {g.shape}, expected {w.shape}"
+                    np.testing.assert_array_equal(g, to_numpy(run(test, s, dtype)[i]), err_msg="not repeatable")
+                else:
+                    assert_close(g, w, test.tolerance(dtype), f"{test.name}{s}")
+
+    return check
+
+
+def inferred(test: Any) -> Callable | None:
+    """The spec that the declaration infers is that of the real result."""
+
+    def check() -> None:
+        info = test.info
+        if info["kind"] == "composite" or test.function is not getattr(hw, test.name, None):
+            return
+        for dtype in test.dtypes:
+            for s in test.samples(dtype):
+                args, kwargs = map_arrays(s.args, s.kwargs, dtype, to_hw)
+                specs = hw._C.infer(test.name, *bind(info, args, kwargs))
+                for y, (d, shape) in zip(call(test, args, kwargs), specs, strict=True):
+                    assert (y.dtype, tuple(y.shape)) == (d, tuple(shape)), f"{s}: inferred {d}{shape}, got {y.dtype}{tuple(y.shape)}"
+
+    return check
+
+
+# ---------------------------------------------------------------- layouts
+def _reversed_axes(t: Any) -> Any:
+    """The values of t in memory whose axes run in reverse order."""
+    n = t.ndim
+    strides, step = [0] * n, 1
+    for axis in range(n):
+        strides[axis] = step
+        step *= max(t.shape[axis], 1)
+    y = hw.as_strided(hw.zeros(max(step, 1), dtype=t.dtype), tuple(t.shape), strides, 0)
+    return y.copy_(t)
+
+
+def _with_gaps(t: Any) -> Any:
+    """The values of t at every second element of a larger buffer, from element 3 on."""
+    strides, step = [0] * t.ndim, 2
+    for axis in reversed(range(t.ndim)):
+        strides[axis] = step
+        step *= max(t.shape[axis], 1)
+    y = hw.as_strided(hw.zeros(step + 3, dtype=t.dtype), tuple(t.shape), strides, 3)
+    return y.copy_(t)
+
+
+def _expanded(t: Any) -> Any:
+    """The first row of t on every row, with stride 0."""
+    if t.ndim == 0 or t.shape[0] < 2:
+        return t
+    return hw.as_strided(t, tuple(t.shape), (0, *t.stride()[1:]), 0)
+
+
+def strided(test: Any) -> Callable | None:
+    if not test.strided:
+        return None
+
+    def check() -> None:
+        wanted = [d for d in ("float32", "bfloat16", "int64", "bool") if d in test.dtypes][:2] or [test.dtypes[0]]
+        for dtype in wanted:
+            for s in test.samples(dtype):
+                for layout in (_reversed_axes, _with_gaps, _expanded):
+                    args, kwargs = map_arrays(s.args, s.kwargs, dtype, lambda x, d: layout(to_hw(x, d)))
+                    def plain(v: Any) -> Any:
+                        if isinstance(v, (list, tuple)):
+                            return type(v)(plain(x) for x in v)
+                        return hw.clone(v) if isinstance(v, hw.Tensor) else v
+                    want = call(test, plain(args), {k: plain(v) for k, v in kwargs.items()})
+                    got = call(test, args, kwargs)
+                    for g, w in zip(got, want, strict=True):
+                        assert_close(to_numpy(g), to_numpy(w), test.tolerance(dtype), f"{test.name}{s} {layout.__name__}")
+
+    return check
+
+
+# ---------------------------------------------------------------- ways to call
+def method(test: Any) -> Callable | None:
+    def check() -> None:
+        info = test.info
+        if not info["method"] or info["internal"] or not info["order"]:
+            return
+        dtype = test.dtypes[-1]
+        for s in test.samples(dtype)[:2]:
+            args, kwargs = map_arrays(s.args, s.kwargs, dtype, to_hw)
+            if not args or not isinstance(args[0], hw.Tensor):
+                continue
+            want = call(test, args, kwargs)
+            if test.random:
+                hw.manual_seed(7)
+            got = flatten(getattr(args[0], test.name)(*args[1:], **kwargs))
+            for g, w in zip(got, want, strict=True):
+                np.testing.assert_array_equal(to_numpy(g), to_numpy(w), err_msg=f"method {s}")
+
+    return check
+
+
+def inplace(test: Any) -> Callable | None:
+    """x.op_(...) leaves in x what op(x, ...) returns, in the dtype of x."""
+
+    def check() -> None:
+        if not test.info["inplace"]:
+            return
+        for dtype in test.dtypes:
+            for s in test.samples(dtype):
+                args, kwargs = map_arrays(s.args, s.kwargs, dtype, to_hw)
+                if not args or not isinstance(args[0], hw.Tensor):
+                    continue
+                want = call(test, args, kwargs)[0]
+                x = hw.clone(args[0])
+                in_place = getattr(x, test.name + "_")
+                if tuple(want.shape) != tuple(x.shape) or not hw.can_cast(want.dtype, x.dtype):
+                    with pytest.raises((RuntimeError, TypeError, ValueError)):
+                        in_place(*args[1:], **kwargs)
+                    continue
+                version = x._version
+                if test.random:
+                    hw.manual_seed(7)
+                assert in_place(*args[1:], **kwargs) is x
+                assert x._version > version, "the version is not bumped"
+                tol = 0 if x.dtype == want.dtype else test.tolerance(dtype)
+                assert_close(to_numpy(x), to_numpy(hw.cast(want, x.dtype)), tol, f"{test.name}_{s}")
+
+    return check
+
+
+# ---------------------------------------------------------------- splits
+def _split_sizes(n: int) -> tuple[int, int]:
+    first = n // 2 + 1 if n > 2 else 1
+    return first, n - first
+
+
+def _parts(t: Any, sbp: tuple) -> tuple[Any, Any] | None:
+    """What two ranks hold of t; None if this split has an empty part."""
+    kind, axis = sbp
+    if t is None or kind == "B":
+        return t, t
+    if kind.startswith("S"):
+        if t.shape[axis] < 2:
+            return None
+        a, b = np.split(to_numpy(t), [_split_sizes(t.shape[axis])[0]], axis=axis)
+        d = dtype_name(t)
+        return to_hw(a, d), to_hw(b, d)
+    x, d = to_numpy(t), dtype_name(t)
+    mask = np.arange(x.size).reshape(x.shape) % 3 == 0
+    if kind == "P(sum)":
+        return to_hw(np.where(mask, x, 0 * x), d), to_hw(np.where(mask, 0 * x, x), d)
+    low = x - 1 if kind == "P(max)" else x + 1
+    return to_hw(np.where(mask, x, low), d), to_hw(np.where(mask, low, x), d)
+
+
+def _joined(a: Any, b: Any, sbp: tuple) -> np.ndarray:
+    kind, axis = sbp
+    a, b = to_numpy(a), to_numpy(b)
+    if kind == "B":
+        np.testing.assert_array_equal(a, b)
+        return a
+    if kind.startswith("S"):
+        return np.concatenate([a, b], axis=axis)
+    return a + b if kind == "P(sum)" else np.maximum(a, b) if kind == "P(max)" else np.minimum(a, b)
+
+
+def sbp(test: Any) -> Callable | None:
+    """Every declared signature: split the inputs, run the parts, join the outputs, compare with the whole."""
+    if not test.sbp or test.random:
+        return None
+
+    def check() -> None:
+        info = test.info
+        if not info["has_sbp"] or test.function is not getattr(hw, test.name, None):
+            return
+        dtype = "float64" if "float64" in test.dtypes else test.dtypes[0]
+        for s in test.samples(dtype):
+            if not s.sbp:
+                continue
+            inputs, attrs = bind(info, *map_arrays(s.args, s.kwargs, dtype, to_hw))
+            whole = [to_numpy(y) for y in hw._C.run_op(test.name, inputs, attrs)]
+            tensors = [hw.tensor(x) if isinstance(x, (int, float, complex)) else x for x in inputs]
+            for in_sbp, out_sbp in hw._C.sbp_signatures(test.name, inputs, attrs):
+                parts = [_parts(t, p) for t, p in zip(tensors, in_sbp, strict=True)]
+                if any(p is None for p in parts):
+                    continue
+                halves = []
+                for rank in range(2):
+                    mine = [i if p[1] is None and p[0] == "B" else parts[k][rank]
+                            for k, (i, p) in enumerate(zip(inputs, in_sbp))]
+                    halves.append(hw._C.run_op(test.name, mine, attrs))
+                what = f"{test.name}{s} {in_sbp} -> {out_sbp}"
+                for w, a, b, p in zip(whole, *halves, out_sbp, strict=True):
+                    assert_close(_joined(a, b, p), w, max(test.tolerance(dtype), 1e-9), what)
+
+    return check
+
+
+# ---------------------------------------------------------------- kernels
+_fast_kernels: set[str] = set()
+
+
+def fast_kernels() -> set[str]:
+    """Names of all kernels that are not the reference."""
+    if not _fast_kernels:
+        for op in hw._C.op_names():
+            _fast_kernels.update(k["name"] for k in hw._C.describe_op(op)["kernels"] if k["name"] != "reference")
+    return _fast_kernels
+
+
+def isas() -> list[str]:
+    """The instruction sets of this machine, from the plainest up to the one found."""
+    order = ["scalar", "avx2", "avx512"]
+    found = hw._C.isa_found()
+    return order[: order.index(found) + 1] if found in order else ["scalar", found]
+
+
+def kernels(test: Any) -> Callable | None:
+    """Every kernel candidate under every instruction set gives what the reference gives; gradients too."""
+
+    def results() -> dict:
+        out = {}
+        for dtype in test.dtypes:
+            for k, s in enumerate(test.samples(dtype)):
+                args, kwargs = map_arrays(s.args, s.kwargs, dtype, to_hw)
+                out[dtype, k, repr(s)] = [to_numpy(y) for y in call(test, args, kwargs)]
+                if test.grad and s.grad and dtype in ("float32", "bfloat16"):
+                    out[dtype, k, f"gradient of {s!r}"] = gradients_of(test, s, dtype)
+        return out
+
+    def check() -> None:
+        own = [k["name"] for k in test.info["kernels"] if k["name"] != "reference"]
+        found, before = hw._C.isa_found(), hw._C.isa()
+        configs = [("", isa) for isa in isas()]
+        if len(own) > 1:
+            configs += [(",".join(x for x in own if x != name), found) for name in own]
+        try:
+            hw._C.set_kernels_off(",".join(sorted(fast_kernels())))
+            want = results()
+            for off, isa in configs:
+                hw._C.set_kernels_off(off)
+                hw._C.set_isa(isa)
+                for key, got in results().items():
+                    for g, w in zip(got, want[key], strict=True):
+                        tol = test.tolerance(key[0]) * (4 if key[2].startswith("gradient") else 1)
+                        assert_close(g, w, tol, f"{test.name} {key} on {isa}, off: {off!r}, against the reference")
+        finally:
+            hw._C.set_kernels_off("")
+            hw._C.set_isa(before)
+
+    return check
+
+
+def errors(test: Any) -> Callable | None:
+    if not test.errors:
+        return None
+
+    @pytest.mark.parametrize("case", range(len(test.errors)))
+    def check(case: int) -> None:
+        function, exception, text = test.errors[case]
+        with pytest.raises(exception) as caught:
+            function(hw)
+        assert text in str(caught.value), f"the message lacks {text!r}: {caught.value}"
+
+    return check
+
+
+TESTS: dict[str, Callable] = {"values": values, "infer": inferred, "strided": strided, "method": method, "inplace": inplace,
+                              "sbp": sbp, "kernels": kernels, "errors": errors, **gradient_tests}

@@ -1,0 +1,50 @@
+"""Every declaration is complete, tested, and its examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import headwater as hw
+import pytest
+
+from harness import TESTED
+
+OPS = {name: hw._C.describe_op(name) for name in hw._C.op_names()}
+PUBLIC = [name for name, info in OPS.items() if not info["internal"]]
+
+
+@pytest.mark.parametrize("name", list(OPS))
+def test_declaration_is_complete(name: str) -> None:
+    assert OPS[name]["problems"] == ""
+
+
+def test_every_public_op_has_a_test() -> None:
+    for file in sorted(Path(__file__).parent.glob("test_*.py")):
+        if file.stem != "test_registry":
+            importlib.import_module(file.stem)
+    missing = sorted(set(PUBLIC) - set(TESTED))
+    assert not missing, f"{len(missing)} ops without op_test: {' '.join(missing)}"
+
+
+def test_every_kernel_op_has_a_reference_kernel() -> None:
+    without = [n for n, i in OPS.items() if i["kind"] == "kernel" and not any(k["name"] == "reference" for k in i["kernels"])]
+    assert not without, f"{len(without)} ops without a reference kernel: {' '.join(without)}"
+
+
+@pytest.mark.parametrize("name", [n for n in OPS if OPS[n]["example"]])
+def test_example(name: str) -> None:
+    parsed = doctest.DocTestParser().get_doctest(OPS[name]["example"] + "\n", {"hw": hw}, name, OPS[name]["file"], 0)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = runner.run(parsed, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_docs_name_every_argument(name: str) -> None:
+    info = OPS[name]
+    assert info["doc"].endswith((".", "`", ")")), "the documentation is not a sentence"
+    for argument in [i for i in info["inputs"]] + [a for a in info["attrs"] if not a["hidden"]]:
+        assert argument["doc"], f"argument '{argument['name']}' has no documentation"
