@@ -111,7 +111,7 @@ def _reversed_axes(t: Any) -> Any:
     for axis in range(n):
         strides[axis] = step
         step *= max(t.shape[axis], 1)
-    y = hw.as_strided(hw.zeros(max(step, 1), dtype=t.dtype), tuple(t.shape), strides, 0)
+    y = hw.as_strided(to_hw(np.zeros(max(step, 1)), dtype_name(t)), tuple(t.shape), strides, 0)
     return y.copy_(t)
 
 
@@ -121,7 +121,7 @@ def _with_gaps(t: Any) -> Any:
     for axis in reversed(range(t.ndim)):
         strides[axis] = step
         step *= max(t.shape[axis], 1)
-    y = hw.as_strided(hw.zeros(step + 3, dtype=t.dtype), tuple(t.shape), strides, 3)
+    y = hw.as_strided(to_hw(np.zeros(step + 3), dtype_name(t)), tuple(t.shape), strides, 3)
     return y.copy_(t)
 
 

@@ -167,7 +167,32 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request, std::string& 
   return std::make_unique<RowCopy>(std::move(plan));
 }
 
+/// copy_ has the tensor to be overwritten as its first input and reads only the second.
+class SecondInput final : public Kernel {
+ public:
+  explicit SecondInput(std::unique_ptr<Kernel> copy) : copy_(std::move(copy)) {}
+  void run(const KernelArgs& args) const override {
+    copy_->run({args.inputs + 1, args.outputs, args.scratch, args.attrs, args.status});
+  }
+
+ private:
+  std::unique_ptr<Kernel> copy_;
+};
+
+std::unique_ptr<Kernel> prepare_overwrite(const KernelRequest& request, std::string& why_not) {
+  if (request.inputs.size() != 2) {
+    why_not = "copy_ takes two inputs";
+    return nullptr;
+  }
+  std::unique_ptr<Kernel> copy =
+      prepare_copy({request.op, request.inputs.subspan(1), request.outputs, request.attrs, request.compute}, why_not);
+  return copy ? std::make_unique<SecondInput>(std::move(copy)) : nullptr;
+}
+
 const RegisterKernel copy({"copy", "simd", DeviceType::CPU, 10, &prepare_copy});
+const RegisterKernel cast({"cast", "simd", DeviceType::CPU, 10, &prepare_copy});
+const RegisterKernel clone({"clone", "simd", DeviceType::CPU, 10, &prepare_copy});
+const RegisterKernel overwrite({"copy_", "simd", DeviceType::CPU, 10, &prepare_overwrite});
 
 }  // namespace
 }  // namespace hw

@@ -1,0 +1,18 @@
+// atan: the inverse tangent.
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("atan")
+                                 .doc("Returns the angle in radians whose tangent is x for each element.")
+                                 .in("input", "any shape", inexact)
+                                 .promote(Promote::Floating)
+                                 .out("y", dtype::promoted, shape::same)
+                                 .inplace()
+                                 .sbp(sbp::elementwise)
+                                 .grad("input", [](GradCtx& g) { g.dx(0, g.dy() / conj(square(g.in(0)) + 1)); })
+                                 .onnx("Atan");
+
+}  // namespace hw

@@ -1,0 +1,18 @@
+// atanh: the inverse hyperbolic tangent.
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("atanh")
+                                 .doc("Returns the inverse hyperbolic tangent of x for each element.")
+                                 .in("input", "any shape", inexact)
+                                 .promote(Promote::Floating)
+                                 .out("y", dtype::promoted, shape::same)
+                                 .inplace()
+                                 .sbp(sbp::elementwise)
+                                 .grad("input", [](GradCtx& g) { g.dx(0, g.dy() / conj(1 - square(g.in(0)))); })
+                                 .onnx("Atanh");
+
+}  // namespace hw

@@ -1,0 +1,18 @@
+// floor: the greatest integer not above x.
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("floor")
+                                 .doc("Rounds down to the next integer. Integers stay as they are.")
+                                 .in("input", "any shape", real_types & ~boolean)
+                                 .promote()
+                                 .out("y", dtype::promoted, shape::same)
+                                 .inplace()
+                                 .sbp(sbp::elementwise)
+                                 .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.in_spec(0).dtype)); })
+                                 .onnx("Floor");
+
+}  // namespace hw

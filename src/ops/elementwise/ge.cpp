@@ -1,0 +1,20 @@
+// ge: greater than or equal.
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("ge")
+                                 .doc(
+                                     "Returns True where the elements in input are greater or equal. In place, 1 or 0 "
+                                     "is written in the dtype of input.")
+                                 .in("input", "any shape", real_types)
+                                 .in("other", "any shape that broadcasts with input", real_types)
+                                 .promote()
+                                 .out("y", dtype::boolean, shape::broadcast)
+                                 .inplace()
+                                 .autocast(Autocast::Widest)
+                                 .sbp(sbp::elementwise)
+                                 .no_grad("its output is bool")
+                                 .onnx("GreaterOrEqual");
+
+}  // namespace hw

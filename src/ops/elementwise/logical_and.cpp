@@ -1,0 +1,17 @@
+// logical_and: the logical and.
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("logical_and")
+                                 .doc("Returns True where both are not zero.")
+                                 .in("input", "any shape", any_dtype)
+                                 .in("other", "any shape that broadcasts with input", any_dtype)
+                                 .promote()
+                                 .out("y", dtype::boolean, shape::broadcast)
+                                 .inplace()
+                                 .sbp(sbp::elementwise)
+                                 .no_grad("its output is bool")
+                                 .onnx("And");
+
+}  // namespace hw

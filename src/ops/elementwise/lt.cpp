@@ -1,0 +1,19 @@
+// lt: less than.
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    OpDef("lt")
+        .doc("Returns True where the elements in input are less. In place, 1 or 0 is written in the dtype of input.")
+        .in("input", "any shape", real_types)
+        .in("other", "any shape that broadcasts with input", real_types)
+        .promote()
+        .out("y", dtype::boolean, shape::broadcast)
+        .inplace()
+        .autocast(Autocast::Widest)
+        .sbp(sbp::elementwise)
+        .no_grad("its output is bool")
+        .onnx("Less");
+
+}  // namespace hw

@@ -1,0 +1,18 @@
+// nextafter: the next floating-point number.
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    OpDef("nextafter")
+        .doc("Returns the number next to input in the direction of other, in the dtype of both.")
+        .in("input", "any shape", dtype_bit(DType::F32) | dtype_bit(DType::F64))
+        .in("other", "any shape that broadcasts with input", dtype_bit(DType::F32) | dtype_bit(DType::F64))
+        .promote()
+        .out("y", dtype::promoted, shape::broadcast)
+        .inplace()
+        .sbp(sbp::elementwise)
+        .no_grad("it is a step of one rounding error")
+        .no_onnx("ONNX has no next number");
+
+}  // namespace hw

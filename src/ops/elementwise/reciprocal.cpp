@@ -1,0 +1,18 @@
+// reciprocal: one over x.
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("reciprocal")
+                                 .doc("Returns 1 / x for each element.")
+                                 .in("input", "any shape", inexact)
+                                 .promote(Promote::Floating)
+                                 .out("y", dtype::promoted, shape::same)
+                                 .inplace()
+                                 .sbp(sbp::elementwise)
+                                 .grad("y", [](GradCtx& g) { g.dx(0, -(g.dy() * conj(square(g.out())))); })
+                                 .onnx("Reciprocal");
+
+}  // namespace hw
