@@ -1,0 +1,72 @@
+// The oneDNN engine of the process, and the pieces that every kernel over it needs.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "kernels/kernel.h"
+
+namespace hw::onednn {
+
+dnnl::engine& engine();
+
+/// Whether oneDNN may be used at all now: its instruction set is fixed when it starts and must not exceed isa().
+bool usable(std::string& why_not);
+
+/// The OpenMP team of the calling thread gets num_threads() threads, which is what oneDNN reads.
+void match_team();
+
+/// oneDNN's name for a dtype; undef for those it has no floating arithmetic for.
+dnnl::memory::data_type data_type(DType dtype);
+
+/// The tensor as oneDNN sees it: sizes and strides.
+dnnl::memory::desc describe(const TensorSpec& spec);
+/// Neither expanded nor empty: what oneDNN can read where it is.
+bool plain(const TensorSpec& spec);
+
+/// A primitive with its operands, some of which are reordered to and from the layout it prefers. Built once in prepare().
+class Program {
+ public:
+  explicit Program(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
+  /// Operand `argument` comes from (or goes to) args.inputs[index] or args.outputs[index] in layout `user`; the primitive wants
+  /// `wanted`.
+  void input(int argument, int index, const dnnl::memory::desc& user, const dnnl::memory::desc& wanted);
+  void output(int argument, int index, const dnnl::memory::desc& user, const dnnl::memory::desc& wanted);
+  size_t scratch_bytes() const { return bytes_; }
+  void run(const KernelArgs& args) const;
+
+ private:
+  struct Operand {
+    int argument, index;
+    bool is_input;
+    dnnl::memory::desc user, wanted;
+    dnnl::reorder reorder;  // empty when both layouts are the same
+    size_t offset = 0;
+  };
+  void add(Operand operand);
+
+  dnnl::primitive primitive_;
+  dnnl::memory::desc scratchpad_;
+  std::vector<Operand> operands_;
+  dnnl::stream stream_;
+  size_t bytes_ = 0, scratchpad_offset_ = 0;
+};
+
+/// A kernel that is one program.
+class ProgramKernel final : public Kernel {
+ public:
+  explicit ProgramKernel(Program program) : program_(std::move(program)) {}
+  size_t scratch_bytes() const override { return program_.scratch_bytes(); }
+  void run(const KernelArgs& args) const override { program_.run(args); }
+
+ private:
+  Program program_;
+};
+
+/// Attributes for a primitive that takes its scratch memory from us.
+dnnl::primitive_attr user_scratchpad();
+
+}  // namespace hw::onednn
