@@ -65,9 +65,7 @@ dnnl::memory::desc describe(const TensorSpec& spec) {
           dnnl::memory::dims(spec.strides.begin(), spec.strides.end())};
 }
 
-bool plain(const TensorSpec& spec) {
-  return spec.numel() > 0 && is_non_overlapping(spec.shape, spec.strides);
-}
+bool plain(const TensorSpec& spec) { return spec.numel() > 0 && is_non_overlapping(spec.shape, spec.strides); }
 
 dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attr;
@@ -81,16 +79,17 @@ Program::Program(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad
 }
 
 void Program::input(int argument, int index, const dnnl::memory::desc& user, const dnnl::memory::desc& wanted) {
-  add({argument, index, true, user, wanted, {}, 0});
+  add({argument, index, true, user, wanted, {}, 0, 0});
 }
 
 void Program::output(int argument, int index, const dnnl::memory::desc& user, const dnnl::memory::desc& wanted) {
-  add({argument, index, false, user, wanted, {}, 0});
+  add({argument, index, false, user, wanted, {}, 0, 0});
 }
 
 void Program::add(Operand operand) {
   if (operand.user != operand.wanted) {
-    const auto &from = operand.is_input ? operand.user : operand.wanted, &to = operand.is_input ? operand.wanted : operand.user;
+    const auto &from = operand.is_input ? operand.user : operand.wanted,
+               &to = operand.is_input ? operand.wanted : operand.user;
     operand.reorder = dnnl::reorder(dnnl::reorder::primitive_desc(engine(), from, engine(), to));
     operand.offset = bytes_;
     bytes_ += round64(operand.wanted.get_size());
@@ -101,28 +100,29 @@ void Program::add(Operand operand) {
 void Program::run(const KernelArgs& args) const {
   match_team();
   auto* scratch = static_cast<char*>(args.scratch);
-  auto user_memory = [&](const Operand& o) {
-    void* data = o.is_input ? const_cast<void*>(args.inputs[o.index]) : args.outputs[o.index];
-    return dnnl::memory(o.user, engine(), data);
-  };
+  std::vector<dnnl::memory> user;
   std::unordered_map<int, dnnl::memory> memories;
+  auto data = [&](const Operand& o, int64_t time) {
+    auto* base = static_cast<char*>(o.is_input ? const_cast<void*>(args.inputs[o.index]) : args.outputs[o.index]);
+    return base + time * o.step;
+  };
   for (const Operand& o : operands_) {
-    dnnl::memory user = user_memory(o);
-    if (!o.reorder) {
-      memories.emplace(o.argument, std::move(user));
-      continue;
-    }
-    dnnl::memory wanted(o.wanted, engine(), scratch + o.offset);
-    if (o.is_input) o.reorder.execute(stream_, user, wanted);
-    memories.emplace(o.argument, std::move(wanted));
+    user.emplace_back(o.user, engine(), data(o, 0));
+    memories.emplace(o.argument, o.reorder ? dnnl::memory(o.wanted, engine(), scratch + o.offset) : user.back());
   }
   if (scratchpad_.get_size() > 0) memories.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratchpad_, engine(), scratch));
-  primitive_.execute(stream_, memories);
-  for (const Operand& o : operands_)
-    if (o.reorder && !o.is_input) {
-      dnnl::memory user = user_memory(o);
-      o.reorder.execute(stream_, memories.at(o.argument), user);
+  for (int64_t time = 0; time < times_; ++time) {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const Operand& o = operands_[i];
+      if (time > 0 && o.step == 0) continue;
+      if (time > 0) user[i].set_data_handle(data(o, time));
+      if (o.reorder && o.is_input) o.reorder.execute(stream_, user[i], memories.at(o.argument));
     }
+    primitive_.execute(stream_, memories);
+    for (size_t i = 0; i < operands_.size(); ++i)
+      if (const Operand& o = operands_[i]; o.reorder && !o.is_input)
+        o.reorder.execute(stream_, memories.at(o.argument), user[i]);
+  }
 }
 
 }  // namespace hw::onednn

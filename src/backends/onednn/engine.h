@@ -35,6 +35,9 @@ class Program {
   /// `wanted`.
   void input(int argument, int index, const dnnl::memory::desc& user, const dnnl::memory::desc& wanted);
   void output(int argument, int index, const dnnl::memory::desc& user, const dnnl::memory::desc& wanted);
+  /// Runs the primitive `times` times; the operand added last moves on by `step` bytes each time (others stay where they are).
+  void repeat(int64_t times) { times_ = times; }
+  void step(int64_t bytes) { operands_.back().step = bytes; }
   size_t scratch_bytes() const { return bytes_; }
   void run(const KernelArgs& args) const;
 
@@ -45,6 +48,7 @@ class Program {
     dnnl::memory::desc user, wanted;
     dnnl::reorder reorder;  // empty when both layouts are the same
     size_t offset = 0;
+    int64_t step = 0;
   };
   void add(Operand operand);
 
@@ -52,7 +56,8 @@ class Program {
   dnnl::memory::desc scratchpad_;
   std::vector<Operand> operands_;
   dnnl::stream stream_;
-  size_t bytes_ = 0, scratchpad_offset_ = 0;
+  size_t bytes_ = 0;
+  int64_t times_ = 1;
 };
 
 /// A kernel that is one program.

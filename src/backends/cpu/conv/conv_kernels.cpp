@@ -6,6 +6,7 @@
 #include "backends/cpu/conv/im2col.h"
 #include "backends/cpu/gemm/gemm.h"
 #include "base/thread_team.h"
+#include "core/half.h"
 #include "kernels/staged.h"
 
 namespace hw {
@@ -206,28 +207,43 @@ class ConvWeightGrad final : public Kernel {
   size_t column_bytes_, sum_bytes_, slot_bytes_;
 };
 
+/// 16-bit planes are widened one at a time, so that the copies stay in the cache.
+template <class In>
 class DepthwiseForward final : public Kernel {
  public:
-  explicit DepthwiseForward(const ConvRequest& r) : g_(r.geometry), has_bias_(r.has_bias), plane_(depthwise_plane()) {}
+  explicit DepthwiseForward(const ConvRequest& r) : g_(r.geometry), has_bias_(r.has_bias), plane_(depthwise_plane()) {
+    int64_t planes = g_.batch * g_.out_channels;
+    slots_ = std::max<int64_t>(1, std::min(slots_for(g_, planes), planes));
+    if (!std::is_same_v<In, float>) slot_floats_ = (g_.in_size() + g_.out_size() + g_.kernel_size() + 15) / 16 * 16;
+  }
+  size_t scratch_bytes() const override { return static_cast<size_t>(slots_ * slot_floats_) * sizeof(float); }
   void run(const KernelArgs& args) const override {
-    auto* x = static_cast<const float*>(args.inputs[0]);
-    auto* w = static_cast<const float*>(args.inputs[1]);
-    auto* bias = has_bias_ ? static_cast<const float*>(args.inputs[2]) : nullptr;
-    auto* y = static_cast<float*>(args.outputs[0]);
-    int64_t work = std::max<int64_t>(1, g_.out_size() * g_.kernel_size());
-    parallel_for(g_.batch * g_.out_channels, std::max<int64_t>(1, 65536 / work), [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        int64_t n = plane / g_.out_channels, o = plane % g_.out_channels;
-        plane_(g_, x + (n * g_.in_channels + o / g_.group_out()) * g_.in_size(), w + o * g_.kernel_size(),
-               bias ? bias[o] : 0.0f, y + plane * g_.out_size());
-      }
+    run_units(g_.batch * g_.out_channels, slots_, [&](int64_t slot, int64_t plane) {
+      int64_t n = plane / g_.out_channels, o = plane % g_.out_channels;
+      const In* x = static_cast<const In*>(args.inputs[0]) + (n * g_.in_channels + o / g_.group_out()) * g_.in_size();
+      const In* w = static_cast<const In*>(args.inputs[1]) + o * g_.kernel_size();
+      float bias = has_bias_ ? static_cast<float>(static_cast<const In*>(args.inputs[2])[o]) : 0.0f;
+      In* y = static_cast<In*>(args.outputs[0]) + plane * g_.out_size();
+      if constexpr (std::is_same_v<In, float>)
+        plane_(g_, x, w, bias, y);
+      else
+        widened(x, w, bias, y, static_cast<float*>(args.scratch) + slot * slot_floats_);
     });
   }
 
  private:
+  void widened(const In* x, const In* w, float bias, In* y, float* scratch) const {
+    float *wide_x = scratch, *wide_y = wide_x + g_.in_size(), *wide_w = wide_y + g_.out_size();
+    for (int64_t i = 0; i < g_.in_size(); ++i) wide_x[i] = x[i];
+    for (int64_t i = 0; i < g_.kernel_size(); ++i) wide_w[i] = w[i];
+    plane_(g_, wide_x, wide_w, bias, wide_y);
+    for (int64_t i = 0; i < g_.out_size(); ++i) y[i] = In(wide_y[i]);
+  }
+
   ConvGeometry g_;
   bool has_bias_;
   DepthwisePlane plane_;
+  int64_t slots_ = 1, slot_floats_ = 0;
 };
 
 template <class T>
@@ -238,7 +254,7 @@ std::unique_ptr<Kernel> make(const ConvRequest& r, GemmRoutines gemm) {
     default: break;
   }
   if constexpr (std::is_same_v<T, float>)
-    if (depthwise_serves(r.geometry)) return std::make_unique<DepthwiseForward>(r);
+    if (depthwise_serves(r.geometry)) return std::make_unique<DepthwiseForward<float>>(r);
   return std::make_unique<ConvForward<T>>(r, gemm);
 }
 
@@ -253,6 +269,16 @@ std::unique_ptr<Kernel> prepare_contiguous(const KernelRequest& request, std::st
                                  : make<float>(r, gemm_routines(DType::F32));
 }
 
+std::unique_ptr<Kernel> prepare_depthwise_16bit(const KernelRequest& request, std::string& why_not) {
+  ConvRequest r;
+  if (!is_reduced(request.outputs[0].dtype) || !read_convolution(request, r, why_not)) return nullptr;
+  bool fits = r.pass == ConvPass::Forward && depthwise_serves(r.geometry) && r.y.contiguous();
+  for (const TensorSpec& input : request.inputs) fits = fits && (!input.given() || input.contiguous());
+  if (!fits || (r.has_bias && request.inputs[2].numel() != r.geometry.out_channels)) return nullptr;
+  if (r.x.dtype == DType::F16) return std::make_unique<DepthwiseForward<Half>>(r);
+  return std::make_unique<DepthwiseForward<BFloat16>>(r);
+}
+
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {
   DType dtype = request.outputs[0].dtype;
   if (!is_floating(dtype)) {
@@ -264,6 +290,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
       why_not = "inputs of different dtypes";
       return nullptr;
     }
+  if (auto kernel = prepare_depthwise_16bit(request, why_not)) return kernel;
   return prepare_staged(request, is_reduced(dtype) ? DType::F32 : dtype, &prepare_contiguous, why_not);
 }
 
