@@ -11,18 +11,29 @@ namespace {
 enum Step : int64_t { kKeep = 0, kSelect = 1, kSlice = 2, kNew = 3 };
 
 struct Index {
-  Dims steps;
-  Tensors advanced;  // by axis of the view; undefined where the axis is not indexed
-  bool any_step = false, any_advanced = false;
+  Dims steps;         // axes that are kept at the end are left out
+  Tensors advanced;   // by axis of the view; undefined, or past the end, where the axis is not indexed
+  size_t axes = 0;    // of the view so far
+  int64_t kept = 0;   // kept axes not yet in `steps`
+  bool any_step = false;
 
   void step(int64_t kind, int64_t a = 0, int64_t b = 0, int64_t c = 0) {
+    axes += kind != kSelect;
+    if (kind == kKeep) return ++kept, void();
+    for (; kept > 0; --kept) steps.resize(steps.size() + 4, int64_t{kKeep});
     for (int64_t v : {kind, a, b, c}) steps.push_back(v);
-    any_step |= kind != kKeep;
-    if (kind != kSelect) advanced.emplace_back();
+    any_step = true;
   }
+  /// The axis made last is indexed by `t`.
+  void index_by(Tensor t) {
+    advanced.resize(axes);
+    advanced.back() = std::move(t);
+  }
+  bool any_advanced() const { return !advanced.empty(); }
 };
 
 bool is_array_like(PyObject* o) {
+  if (PyLong_Check(o)) return false;
   return PyList_Check(o) || PyTuple_Check(o) || PyObject_HasAttrString(o, "__array_interface__");
 }
 
@@ -51,17 +62,15 @@ void mask_steps(Index& index, const Tensor& mask, const Tensor& x, int64_t axis)
   Tensor where = nonzero({mask});
   for (int64_t i = 0; i < mask.ndim(); ++i) {
     index.step(kKeep);
-    index.advanced.back() = select({where}, {int64_t{1}, i});
+    index.index_by(select({where}, {int64_t{1}, i}));
   }
-  index.any_advanced = true;
 }
 
 void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
   if (item == Py_None) return index.step(kNew);
   if (PyBool_Check(item)) {
     index.step(kNew);
-    index.advanced.back() = item == Py_True ? zeros({1}, DType::I64) : zeros({0}, DType::I64);
-    index.any_advanced = true;
+    index.index_by(item == Py_True ? zeros({1}, DType::I64) : zeros({0}, DType::I64));
     return;
   }
   check_index(axis < x.ndim(), "too many indices for ", x);
@@ -88,8 +97,7 @@ void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
     check_index(!is_inexact(t.dtype()), "an index tensor must be an integer or bool tensor, got ", t);
     if (t.ndim() > 0) {
       index.step(kKeep);
-      index.advanced.back() = t;
-      index.any_advanced = true;
+      index.index_by(t);
       ++axis;
       return;
     }
@@ -101,16 +109,13 @@ void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
 }
 
 Index parse(PyObject* key, const Tensor& x) {
-  Owned single;
-  if (!PyTuple_Check(key)) {
-    single = Owned(own(PyTuple_Pack(1, key)));
-    key = single.get();
-  }
-  Py_ssize_t n = PyTuple_GET_SIZE(key);
+  bool tuple = PyTuple_Check(key);
+  PyObject* const* items = tuple ? &PyTuple_GET_ITEM(key, 0) : &key;
+  Py_ssize_t n = tuple ? PyTuple_GET_SIZE(key) : 1;
   int64_t used = 0, dots = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    used += axes_used(PyTuple_GET_ITEM(key, i));
-    dots += PyTuple_GET_ITEM(key, i) == Py_Ellipsis;
+    used += axes_used(items[i]);
+    dots += items[i] == Py_Ellipsis;
   }
   check_index(dots <= 1, "an index can have one ellipsis only");
   check_index(used <= x.ndim(), "too many indices for ", x, ": got ", used);
@@ -120,7 +125,7 @@ Index parse(PyObject* key, const Tensor& x) {
     for (int64_t i = 0; i < count; ++i, ++axis) index.step(kKeep);
   };
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = PyTuple_GET_ITEM(key, i);
+    PyObject* item = items[i];
     if (item == Py_Ellipsis)
       keep(x.ndim() - used);
     else
@@ -142,9 +147,10 @@ PyObject* index_get(PyObject* self, PyObject* key) {
     const Tensor& x = tensor_of(self);
     if (PyLong_CheckExact(key)) check_index(x.ndim() > 0, "a 0-d tensor cannot be indexed with a number; use .item()");
     Index index = parse(key, x);
-    Tensor view = index.any_step || !index.any_advanced ? view_of(x, index) : x;
-    if (!index.any_advanced) return wrap(view);
+    Tensor view = index.any_step || !index.any_advanced() ? view_of(x, index) : x;
+    if (!index.any_advanced()) return wrap(view);
     static const Op gather{"index"};
+    index.advanced.resize(static_cast<size_t>(view.ndim()));
     Tensors in{view};
     in.insert(in.end(), index.advanced.begin(), index.advanced.end());
     return wrap(gather(in));
@@ -159,14 +165,15 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
         Tensor v = is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
         Index index = parse(key, x);
         static const Op copy{"copy_"}, put{"index_put_"};
-        Tensor view = index.any_step || !index.any_advanced ? view_of(x, index) : x;
-        if (!index.any_advanced) {
+        Tensor view = index.any_step || !index.any_advanced() ? view_of(x, index) : x;
+        if (!index.any_advanced()) {
           size_t drop = 0;  // leading axes of size 1, as torch allows
           while (v.ndim() - static_cast<int64_t>(drop) > view.ndim() && v.shape()[drop] == 1) ++drop;
           if (drop) v = reshape(v, Dims(std::span(v.shape().begin() + drop, v.shape().end())));
           copy.inplace({view, v});
           return 0;
         }
+        index.advanced.resize(static_cast<size_t>(view.ndim()));
         Tensors in{view, v};
         in.insert(in.end(), index.advanced.begin(), index.advanced.end());
         Attrs attrs{AttrValue(false)};

@@ -22,7 +22,6 @@ namespace {
 /// What the binding works out once per op.
 struct OpInfo {
   const OpDef* op;
-  Attrs defaults;
   std::vector<PyObject*> names;   // interned, in Python order
   size_t num_positional = 0;
 };
@@ -33,7 +32,6 @@ OpInfo& info_of(const OpDef& op) {
     if (i->op == &op) return *i;
   auto made = std::make_unique<OpInfo>();
   made->op = &op;
-  made->defaults = op.default_attrs();
   for (int at : op.order()) {
     bool input = at >= 0;
     const std::string& name = input ? op.inputs()[static_cast<size_t>(at)].name : op.attrs()[static_cast<size_t>(~at)].name;
@@ -205,7 +203,7 @@ PyObject* run_call(Call& c, bool inplace) {
   const OpDef& op = *c.info.op;
   Tensors in;
   in.reserve(op.inputs().size());
-  const Attrs* attrs = &c.info.defaults;
+  const Attrs* attrs = &op.default_attrs();
   Attrs changed;
   const auto& order = op.order();
   for (size_t i = 0; i < order.size(); ++i) {
@@ -219,7 +217,7 @@ PyObject* run_call(Call& c, bool inplace) {
       continue;
     }
     if (attrs != &changed) {
-      changed = c.info.defaults;
+      changed = op.default_attrs();
       attrs = &changed;
     }
     changed[static_cast<size_t>(~order[i])] = attr_from(a, c.values[i]);

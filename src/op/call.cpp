@@ -16,8 +16,10 @@ Interpreter& interpreter() {
 void set_default_interpreter(Interpreter* i) { g_default = i; }
 Interpreter* set_thread_interpreter(Interpreter* i) noexcept { return std::exchange(t_current, i); }
 
-static Attrs filled(const OpDef& op, std::initializer_list<AttrValue> given) {
-  Attrs attrs(given);
+/// The attributes in full; the op's own defaults, without a copy, when none are given.
+static const Attrs& filled(const OpDef& op, std::initializer_list<AttrValue> given, Attrs& attrs) {
+  if (given.size() == 0 && !op.needs_attrs()) return op.default_attrs();
+  attrs.assign(given);
   if (attrs.size() > op.attrs().size()) bug("op ", op.name(), " was called with too many attributes");
   for (size_t i = attrs.size(); i < op.attrs().size(); ++i) {
     if (op.attrs()[i].required) bug("op ", op.name(), " was called without attribute '", op.attrs()[i].name, "'");
@@ -31,22 +33,25 @@ Tensor Op::operator()(std::initializer_list<Tensor> in, std::initializer_list<At
 }
 Tensor Op::operator()(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs) const {
   const OpDef& op = def();
-  if (op.kind() == OpKind::Composite || op.outputs().size() != 1) return interpreter().call(op, in, filled(op, attrs)).at(0);
+  Attrs full;
+  if (op.kind() == OpKind::Composite || op.outputs().size() != 1) return interpreter().call(op, in, filled(op, attrs, full)).at(0);
   Tensor out;
-  interpreter().run(op, in, filled(op, attrs), {&out, 1});
+  interpreter().run(op, in, filled(op, attrs, full), {&out, 1});
   return out;
 }
 Tensors Op::all(std::initializer_list<Tensor> in, std::initializer_list<AttrValue> attrs) const {
   return all(std::span<const Tensor>(in.begin(), in.size()), attrs);
 }
 Tensors Op::all(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs) const {
-  return interpreter().call(def(), in, filled(def(), attrs));
+  Attrs full;
+  return interpreter().call(def(), in, filled(def(), attrs, full));
 }
 Tensor Op::inplace(std::initializer_list<Tensor> in, std::initializer_list<AttrValue> attrs) const {
   return inplace(std::span<const Tensor>(in.begin(), in.size()), attrs);
 }
 Tensor Op::inplace(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs) const {
-  return interpreter().call_inplace(def(), in, filled(def(), attrs));
+  Attrs full;
+  return interpreter().call_inplace(def(), in, filled(def(), attrs, full));
 }
 
 }  // namespace hw

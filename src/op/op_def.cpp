@@ -145,13 +145,6 @@ const InputDef& OpDef::input_def(size_t flat, size_t flat_count) const {
   return inputs_[flat - list + 1];
 }
 
-Attrs OpDef::default_attrs() const {
-  Attrs attrs;
-  attrs.reserve(attrs_.size());
-  for (const AttrDef& a : attrs_) attrs.push_back(a.otherwise);
-  return attrs;
-}
-
 std::string OpDef::problems() const {
   std::string out;
   auto want = [&](bool ok, std::string_view what) {

@@ -161,6 +161,7 @@ class OpDef {
   bool has_inplace() const { return inplace_; }
   bool is_internal() const { return internal_; }
   bool is_method() const { return method_; }
+  bool needs_attrs() const { return needs_attrs_; }  // some attribute has no default
   bool has_dynamic_attrs() const { return dynamic_attrs_; }
   ViewRule view_rule() const { return view_; }
   InferRule infer_rule() const { return infer_; }
@@ -179,7 +180,7 @@ class OpDef {
   int variadic_index() const { return variadic_; }  // of the variadic input, or -1
   /// The declared input that flattened input i belongs to, given the flattened count.
   const InputDef& input_def(size_t flat, size_t flat_count) const;
-  Attrs default_attrs() const;
+  const Attrs& default_attrs() const { return defaults_; }
 
   /// What is missing from the declaration; empty if it is complete.
   std::string problems() const;
@@ -192,10 +193,12 @@ class OpDef {
   std::vector<AttrDef> attrs_;
   std::vector<OutputDef> outputs_;
   std::vector<int> order_;
+  Attrs defaults_;  // filled by RegisterOp
   OpKind kind_ = OpKind::Kernel;
   Promote promote_ = Promote::No;
   Autocast autocast_ = Autocast::Same;
-  bool random_ = false, inplace_ = false, internal_ = false, method_ = true, keyword_ = false, dynamic_attrs_ = false;
+  bool random_ = false, inplace_ = false, internal_ = false, method_ = true, keyword_ = false, dynamic_attrs_ = false,
+       needs_attrs_ = false;
   int variadic_ = -1;
   uint64_t saved_inputs_ = 0, saved_outputs_ = 0;
   ViewRule view_ = nullptr;

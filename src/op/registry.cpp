@@ -35,6 +35,10 @@ RegisterOp::RegisterOp(OpDef def, const char* file) {
   resolve_saved(def.saved_, ins, def.saved_inputs_);
   resolve_saved(def.saved_, outs, def.saved_outputs_);
   if (def.variadic_ >= 0 && def.saved_inputs_) def.saved_inputs_ = ~uint64_t{0};
+  for (const AttrDef& a : def.attrs_) {
+    def.defaults_.push_back(a.otherwise);
+    def.needs_attrs_ |= a.required;
+  }
   std::string name = def.name_;
   if (!ops().emplace(name, new OpDef(std::move(def))).second) bug("op '", name, "' is declared twice");
 }
