@@ -6,6 +6,7 @@ defaults are torch's. The functions come from the C++ declarations: `help(hw.sof
 from __future__ import annotations
 
 import os as _os
+from typing import Any as _Any
 
 if _extension_dir := _os.environ.get("HEADWATER_EXTENSION_DIR"):  # another build than the release one: asan, debug
     __path__.insert(0, _extension_dir)
@@ -52,7 +53,7 @@ __version__: str = _C.build["version"]
 _LAZY = {"nn", "optim", "data", "amp", "cli", "ops", "serialization", "onnx"}
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
     """Rooms are imported when first named: `import headwater` stays fast."""
     if name in _LAZY:
         import importlib

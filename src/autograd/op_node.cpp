@@ -13,8 +13,8 @@ namespace hw {
 const Tensor& SavedTensor::get(std::string_view op, std::string_view what) const {
   if (tensor_.defined())
     check_runtime(tensor_.version() == version_, "the gradient of ", op, " needs '", what, "' (", tensor_,
-                  "), which was changed in place since: it is at version ", tensor_.version(), ", saved at version ", version_,
-                  ". Use the out-of-place form of the later operation, or clone() the tensor before it.");
+                  "), which was changed in place since: it is at version ", tensor_.version(), ", saved at version ",
+                  version_, ". Use the out-of-place form of the later operation, or clone() the tensor before it.");
   return tensor_;
 }
 
@@ -33,7 +33,8 @@ void OpNode::save(std::span<const Tensor> in, std::span<const Tensor> out) {
   saved_out_.resize(out.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].defined() || !op_.saves_input(i)) continue;
-    check_runtime(!in[i]->inference, "a tensor made in inference mode cannot be saved for a backward pass; clone() it first");
+    check_runtime(!in[i]->inference,
+                  "a tensor made in inference mode cannot be saved for a backward pass; clone() it first");
     saved_in_[i] = SavedTensor(in[i], false);
   }
   out_specs_.reserve(out.size());
@@ -132,11 +133,12 @@ void record(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std
 void check_inplace(std::string_view op, const Tensor& t, bool recorded) {
   check_runtime(t->storage->writable(), op, "_: the tensor's memory is read-only; clone() it first");
   for (size_t i = 0; i < t.shape().size(); ++i)
-    check_runtime(t.strides()[i] != 0 || t.shape()[i] < 2, op, "_: ", t,
+    check_runtime(t.strides()[i] != 0 || t.shape()[i] < 2 || t.numel() == 0, op, "_: ", t,
                   " is expanded: several of its elements are one place in memory; clone() it first");
   const GradMeta* m = grad_meta(t);
   if (!m || !t_grad_mode.enabled) return;
-  check_runtime(!m->requires_grad, op, "_: a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");
+  check_runtime(!m->requires_grad, op,
+                "_: a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");
   if (m->view && grad_meta(m->view->base))
     check_runtime(!grad_meta(m->view->base)->requires_grad, op,
                   "_: a view of a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");

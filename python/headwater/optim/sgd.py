@@ -1,0 +1,75 @@
+"""Stochastic gradient descent, with momentum, weight decay and Nesterov's look-ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headwater as hw
+
+from . import options
+from .optimizer import Closure, Optimizer, Params
+
+
+class SGD(Optimizer):
+    """g = grad + weight_decay * param; b = momentum * b + (1 - dampening) * g; param -= lr * b.
+
+    The buffer b starts as the first g. With `nesterov`, param -= lr * (g + momentum * b) (Sutskever et al., ICML 2013).
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        options.at_least_zero(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        options.implementation(foreach, fused, differentiable)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("nesterov needs a momentum above 0 and a dampening of 0")
+        defaults = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        loss = self._loss_of(closure)
+        for group in self.param_groups:
+            if group["momentum"]:
+                self._step_with_momentum(group)
+            else:
+                found = [(param, param.grad) for param in group["params"] if param.grad is not None]
+                self._run(group, [p for p, _ in found], [g for _, g in found], None, False)
+        return loss
+
+    def _step_with_momentum(self, group: dict[str, Any]) -> None:
+        known: tuple[list[Any], ...] = ([], [], [])
+        fresh: tuple[list[Any], ...] = ([], [], [])
+        for param, grad, state in self._with_gradients(group):
+            lists, buffer = known, state.get("momentum_buffer")
+            if buffer is None:
+                lists = fresh
+                buffer = state["momentum_buffer"] = hw.zeros_like(param)
+            for one, value in zip(lists, (param, grad, buffer)):
+                one.append(value)
+        for (params, grads, buffers), first in ((fresh, True), (known, False)):
+            self._run(group, params, grads, buffers, first)
+
+    @staticmethod
+    def _run(
+        group: dict[str, Any], params: list[Any], grads: list[Any], buffers: list[Any] | None, first: bool
+    ) -> None:
+        if params:
+            hw._C.optimizer_step(
+                "sgd_step", params, grads, buffers,
+                group["lr"], group["momentum"], group["dampening"], group["weight_decay"],
+                bool(group["nesterov"]), bool(group["maximize"]), first,
+            )  # fmt: skip
