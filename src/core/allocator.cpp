@@ -1,4 +1,4 @@
-// Caching allocator. Blocks up to 1 MiB are cached in power-of-two-and-a-half classes per size; larger ones by exact rounded size.
+// Caching allocator. Freed blocks are kept by rounded size; those of 1 MiB and more are mapped.
 #include "core/allocator.h"
 
 #include <sys/mman.h>
@@ -29,24 +29,28 @@ namespace {
 
 struct Cache {
   std::mutex mutex;
-  std::unordered_map<size_t, std::vector<void*>> free_blocks;
+  std::vector<void*> small_blocks[1024 / kAlign + 1];  // by size / kAlign
+  std::unordered_map<size_t, std::vector<void*>> large_blocks;
   MemoryStats stats;
   size_t cached = 0;
   size_t cache_limit = static_cast<size_t>(flag_int("HEADWATER_CACHE_LIMIT_MB", 4096)) << 20;
 
+  std::vector<void*>& blocks(size_t size) { return size <= 1024 ? small_blocks[size / kAlign] : large_blocks[size]; }
   void* take(size_t size) {
-    auto it = free_blocks.find(size);
-    if (it == free_blocks.end() || it->second.empty()) return nullptr;
-    void* p = it->second.back();
-    it->second.pop_back();
+    std::vector<void*>& list = blocks(size);
+    if (list.empty()) return nullptr;
+    void* p = list.back();
+    list.pop_back();
     cached -= size;
     return p;
   }
+  void give_back(std::vector<void*>& list, size_t size) {
+    for (void* p : list) release(p, size);
+    list.clear();
+  }
   void give_back_all() {
-    for (auto& [size, blocks] : free_blocks) {
-      for (void* p : blocks) release(p, size);
-      blocks.clear();
-    }
+    for (size_t i = 0; i < std::size(small_blocks); ++i) give_back(small_blocks[i], i * kAlign);
+    for (auto& [size, list] : large_blocks) give_back(list, size);
     cached = 0;
   }
   /// From the system. Large blocks are mapped, so that giving them back lowers the resident size at once.
@@ -113,7 +117,7 @@ void deallocate(void* p, size_t bytes) noexcept {
   std::lock_guard lock(c.mutex);
   c.stats.allocated -= static_cast<int64_t>(size);
   if (c.cached + size > c.cache_limit) return c.release(p, size);
-  c.free_blocks[size].push_back(p);
+  c.blocks(size).push_back(p);
   c.cached += size;
 }
 
