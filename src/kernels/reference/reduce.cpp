@@ -93,18 +93,25 @@ class ReferenceReduce final : public Kernel {
 
  private:
   template <class T>
+  T reduce(const char* base, T result) const {
+    NestWalk walk(plan_.reduced, 1, 0);
+    for (int64_t r = 0; r < plan_.reduced.count; ++r) {
+      T x{};
+      load_(base + walk.offset(0) * dtype_size(in_), 1, &x, 1, 1);
+      result = combine(recipe_.kind, result, x);
+      walk.advance(1);
+    }
+    return result;
+  }
+
+  template <class T>
   void run_as(const KernelArgs& args) const {
+    if (plan_.kept.count == 0) return;
     NestWalk kept(plan_.kept, 2, 0);
     for (int64_t k = 0; k < plan_.kept.count; ++k) {
       const char* base = static_cast<const char*>(args.inputs[0]) + kept.offset(0) * dtype_size(in_);
       T result = identity<T>(recipe_.kind);
-      NestWalk walk(plan_.reduced, 1, 0);
-      for (int64_t r = 0; r < plan_.reduced.count; ++r) {
-        T x{};
-        load_(base + walk.offset(0) * dtype_size(in_), 1, &x, 1, 1);
-        result = combine(recipe_.kind, result, x);
-        walk.advance(1);
-      }
+      if (plan_.reduced.count > 0) result = reduce(base, result);
       finish_reduction(recipe_.finish, recipe_.compute, &result, 1, plan_.reduced.count);
       store_(&result, 1, static_cast<char*>(args.outputs[0]) + kept.offset(1) * dtype_size(out_), 1, 1);
       kept.advance(1);
