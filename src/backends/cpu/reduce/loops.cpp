@@ -181,6 +181,24 @@ struct Lanes {
   }
 };
 
+/// The combination of all lanes.
+template <class F, class T>
+HWY_INLINE T across(Pack<T> p) {
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<T> d;
+  constexpr size_t kLanes = hn::MaxLanes(d);
+  if constexpr (kLanes >= 16) p = F::combine(p, Pack<T>(hn::Reverse(d, p.v)));
+  if constexpr (kLanes >= 8) p = F::combine(p, Pack<T>(hn::Reverse8(d, p.v)));
+  if constexpr (kLanes >= 4) p = F::combine(p, Pack<T>(hn::Reverse4(d, p.v)));
+  if constexpr (kLanes >= 2) p = F::combine(p, Pack<T>(hn::Reverse2(d, p.v)));
+#endif
+  return hn::GetLane(p.v);
+}
+template <class F, class T>
+HWY_INLINE T across(T x) {
+  return x;
+}
+
 template <class F, class T>
 void row(const void* from, int64_t n, void* to) {
   using L = Lanes<T>;
@@ -197,11 +215,7 @@ void row(const void* from, int64_t n, void* to) {
     for (int j = 0; j < 4; ++j) a[j] = F::combine(a[j], a[j + 4]);
     for (; k + step <= n; k += step) a[0] = F::combine(a[0], F::map(L::load(x + k)));
     const V v = F::combine(F::combine(a[0], a[1]), F::combine(a[2], a[3]));
-    T lane[L::kPacked ? HWY_MAX_BYTES / sizeof(T) : 1];
-    L::store(v, lane);
-    for (int64_t half = step / 2; half > 0; half /= 2)
-      for (int64_t j = 0; j < half; ++j) lane[j] = F::combine(lane[j], lane[j + half]);
-    result = F::combine(result, lane[0]);
+    result = F::combine(result, across<F>(v));
   }
   for (; k < n; ++k) result = F::combine(result, F::map(x[k]));
   *static_cast<T*>(to) = result;
@@ -250,11 +264,7 @@ void row16(const void* from, int64_t n, void* to) {
     }
     for (int width = 4; width > 0; width /= 2)
       for (int j = 0; j < width; ++j) a[j] = F::combine(a[j], a[j + width]);
-    float lane[HWY_MAX_BYTES / sizeof(float)];
-    a[0].store(lane);
-    for (int64_t half = V::lanes() / 2; half > 0; half /= 2)
-      for (int64_t j = 0; j < half; ++j) lane[j] = F::combine(lane[j], lane[j + half]);
-    result = F::combine(result, lane[0]);
+    result = F::combine(result, across<F>(a[0]));
   }
   for (; k < n; ++k) result = F::combine(result, F::map(static_cast<float>(x[k])));
   *static_cast<float*>(to) = result;
