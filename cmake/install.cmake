@@ -1,5 +1,28 @@
-# What C++ users install: libheadwater, its headers and a CMake package, all in component "cpp".
+# What is installed. Component "python" is what the wheel holds beside the package: the extension (python/CMakeLists.txt) and
+# oneDNN. Component "cpp" is for C++ users: libheadwater, its headers and a CMake package.
 #   cmake --install build/release --component cpp --prefix DIR
+
+# oneDNN travels with us: beside libheadwater, and in the wheel beside the extension (both look in $ORIGIN). The file has
+# another name than its SONAME in some packages, and 10 MB of symbols.
+if(ONEDNN_LIBRARY)
+  foreach(place "cpp|${CMAKE_INSTALL_LIBDIR}" "python|headwater")
+    string(REPLACE "|" ";" place ${place})
+    list(GET place 0 component)
+    list(GET place 1 folder)
+    file(REAL_PATH ${ONEDNN_LIBRARY} onednn_file)
+    install(FILES ${onednn_file} DESTINATION ${folder} RENAME libdnnl.so.3 COMPONENT ${component}
+            PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+    if(CMAKE_STRIP)
+      install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/libdnnl.so.3\")"
+              COMPONENT ${component})
+    endif()
+  endforeach()
+endif()
+
+# The rest is for C++ users, and a wheel holds none of it.
+if(SKBUILD)
+  return()
+endif()
 include(CMakePackageConfigHelpers)
 
 # Objects, not static libraries: operators and kernels register themselves, and a linker drops what nothing names.
@@ -13,9 +36,6 @@ target_compile_features(headwater INTERFACE cxx_std_20)
 target_include_directories(headwater INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
                                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/headwater>)
 set_target_properties(headwater PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 INSTALL_RPATH "$ORIGIN")
-if(SKBUILD)
-  set_target_properties(headwater PROPERTIES EXCLUDE_FROM_ALL ON)
-endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headwater)
 install(TARGETS headwater EXPORT headwater-targets COMPONENT cpp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -39,20 +59,3 @@ configure_package_config_file(cmake/headwater-config.cmake.in ${CMAKE_BINARY_DIR
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/headwater-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/headwater-config.cmake ${CMAKE_BINARY_DIR}/headwater-config-version.cmake
         DESTINATION ${package_dir} COMPONENT cpp)
-
-# oneDNN travels with us: beside libheadwater, and in the wheel beside the extension (both look in $ORIGIN). The file has
-# another name than its SONAME in some packages, and 10 MB of symbols.
-if(ONEDNN_LIBRARY)
-  foreach(place "cpp|${CMAKE_INSTALL_LIBDIR}" "python|headwater")
-    string(REPLACE "|" ";" place ${place})
-    list(GET place 0 component)
-    list(GET place 1 folder)
-    file(REAL_PATH ${ONEDNN_LIBRARY} onednn_file)
-    install(FILES ${onednn_file} DESTINATION ${folder} RENAME libdnnl.so.3 COMPONENT ${component}
-            PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-    if(CMAKE_STRIP)
-      install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/libdnnl.so.3\")"
-              COMPONENT ${component})
-    endif()
-  endforeach()
-endif()

@@ -13,6 +13,7 @@ PAGE = """
 | op | 2 | core | |
 | kernels | 2 | core | |
 | backends/cpu | 3 | kernels | |
+| api | 4 | op | |
 <!-- end -->
 <!-- table: libraries -->
 | headers | rooms | library |
@@ -32,6 +33,8 @@ GOOD = {
     "src/op/op.h": '#include "core/tensor.h"\n#include "base/text.h"\n',
     "src/kernels/kernel.h": '#include "core/tensor.h"\n',
     "src/backends/cpu/add.cpp": '#include <hwy/highway.h>\n#include "kernels/kernel.h"\n#include <sstream>\n',
+    "src/api/headwater/headwater.h": '#include "headwater/call.h"\n#include "headwater/ops.h"\n',
+    "src/api/headwater/call.h": '#include "op/op.h"\n',
     "python/bind/module.cpp": '#include "op/op.h"\n#include "bind/cast.h"\n',
 }
 
@@ -52,6 +55,8 @@ def test_a_good_tree_is_clean(plant):
         ("src/backends/cpu/bad.cpp", '#include "op/op.h"\n', "backends/cpu does not name op"),
         ("src/core/bad.h", '#include "text.h"\n', "write the full path from src/"),
         ("src/core/bad.h", '#include "base/gone.h"\n', "no file of a room"),
+        ("src/api/bad.h", '#include "headwater/gone.h"\n', "no file of a room"),
+        ("src/op/bad.h", '#include "headwater/call.h"\n', "op (level 2) must not look up to api (level 4)"),
         ("src/core/bad.h", "#include <hwy/highway.h>\n", "only backends/cpu may"),
         ("src/core/bad.h", "  #  include <iostream>\n", "<iostream> in a header; instead: text"),
         ("src/core/bad.cpp", '#include "bind/cast.h"\n', "nothing includes python/bind"),

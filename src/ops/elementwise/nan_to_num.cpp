@@ -1,5 +1,5 @@
 // nan_to_num: numbers instead of NaN and infinities.
-#include "limits"
+#include <limits>
 #include "op/math.h"
 #include "op/rules.h"
 
