@@ -8,10 +8,8 @@
 #include <random>
 #include <sstream>
 
-namespace hw = headwater;
-
 struct Digits {
-  hw::Tensor images, labels;  // [N, 1, 8, 8] in [0, 1]; [N]
+  headwater::Tensor images, labels;  // [N, 1, 8, 8] in [0, 1]; [N]
 };
 
 static std::vector<std::vector<float>> read_rows(const char* path) {
@@ -35,31 +33,35 @@ static Digits to_tensors(const std::vector<std::vector<float>>& rows, size_t beg
     labels.push_back(static_cast<int64_t>(rows[i][64]));
   }
   int64_t n = static_cast<int64_t>(end - begin);
-  return {hw::from_vector(pixels, {n, 1, 8, 8}), hw::from_vector(labels, {n})};
+  return {headwater::from_vector(pixels, {n, 1, 8, 8}), headwater::from_vector(labels, {n})};
 }
 
 struct Net {
-  hw::Tensor conv1 = init({16, 1, 3, 3}, 9), bias1 = zeros(16), conv2 = init({32, 16, 3, 3}, 144), bias2 = zeros(32);
-  hw::Tensor fc = init({10, 128}, 128), bias3 = zeros(10);
+  headwater::Tensor conv1 = init({16, 1, 3, 3}, 9), bias1 = zeros(16), conv2 = init({32, 16, 3, 3}, 144),
+                    bias2 = zeros(32);
+  headwater::Tensor fc = init({10, 128}, 128), bias3 = zeros(10);
 
-  static hw::Tensor init(hw::Dims shape, double fan_in) {
-    return hw::requires_grad(hw::mul(hw::randn(shape), std::sqrt(2 / fan_in)));
+  static headwater::Tensor init(headwater::Dims shape, double fan_in) {
+    return headwater::requires_grad(headwater::mul(headwater::randn(shape), std::sqrt(2 / fan_in)));
   }
-  static hw::Tensor zeros(int64_t n) { return hw::requires_grad(hw::full({n}, hw::Scalar(0.0))); }
-  hw::Tensors parameters() const { return {conv1, bias1, conv2, bias2, fc, bias3}; }
+  static headwater::Tensor zeros(int64_t n) {
+    return headwater::requires_grad(headwater::full({n}, headwater::Scalar(0.0)));
+  }
+  headwater::Tensors parameters() const { return {conv1, bias1, conv2, bias2, fc, bias3}; }
 
-  hw::Tensor operator()(const hw::Tensor& x) const {
-    hw::Tensor h = hw::relu(hw::conv2d(x, conv1, bias1, hw::Dims{1, 1}, hw::Dims{1, 1}));
-    h = hw::max_pool2d(h, hw::Dims{2, 2});
-    h = hw::relu(hw::conv2d(h, conv2, bias2, hw::Dims{1, 1}, hw::Dims{1, 1}));
-    h = hw::max_pool2d(h, hw::Dims{2, 2});
-    return hw::linear(hw::reshape(h, {-1, 128}), fc, bias3);
+  headwater::Tensor operator()(const headwater::Tensor& x) const {
+    headwater::Tensor h =
+        headwater::relu(headwater::conv2d(x, conv1, bias1, headwater::Dims{1, 1}, headwater::Dims{1, 1}));
+    h = headwater::max_pool2d(h, headwater::Dims{2, 2});
+    h = headwater::relu(headwater::conv2d(h, conv2, bias2, headwater::Dims{1, 1}, headwater::Dims{1, 1}));
+    h = headwater::max_pool2d(h, headwater::Dims{2, 2});
+    return headwater::linear(headwater::reshape(h, {-1, 128}), fc, bias3);
   }
 };
 
 static double accuracy(const Net& net, const Digits& d) {
-  hw::NoGrad scope;
-  auto same = hw::to_vector(hw::eq(hw::argmax(net(d.images), int64_t{1}), d.labels));
+  headwater::NoGrad scope;
+  auto same = headwater::to_vector(headwater::eq(headwater::argmax(net(d.images), int64_t{1}), d.labels));
   return std::accumulate(same.begin(), same.end(), 0.0) / static_cast<double>(same.size());
 }
 
@@ -70,23 +72,24 @@ int main(int argc, char** argv) {
     if (rows.size() < 500) return std::fprintf(stderr, "%s holds no digits\n", argv[1]), 2;
     size_t cut = rows.size() * 4 / 5;
     Digits test = to_tensors(rows, cut, rows.size());
-    hw::manual_seed(0);
+    headwater::manual_seed(0);
     Net net;
-    hw::optim::AdamW optimizer(net.parameters(), {.lr = 3e-3});
+    headwater::optim::AdamW optimizer(net.parameters(), {.lr = 3e-3});
     for (int epoch = 0; epoch < 8; ++epoch) {
       double total = 0;
       for (size_t i = 0; i + 64 <= cut; i += 64) {
         Digits batch = to_tensors(rows, i, i + 64);
         optimizer.zero_grad();
-        hw::Tensor loss = hw::cross_entropy(net(batch.images), batch.labels);
-        hw::backward(loss);
+        headwater::Tensor loss = headwater::cross_entropy(net(batch.images), batch.labels);
+        headwater::backward(loss);
         optimizer.step();
         total += loss.item().f64();
       }
-      std::printf("epoch %d  loss %.4f  test accuracy %.4f\n", epoch + 1, total / static_cast<double>(cut / 64), accuracy(net, test));
+      std::printf("epoch %d  loss %.4f  test accuracy %.4f\n", epoch + 1, total / static_cast<double>(cut / 64),
+                  accuracy(net, test));
     }
     return accuracy(net, test) >= 0.97 ? 0 : 1;
-  } catch (const hw::Error& e) {
+  } catch (const headwater::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;
   }
