@@ -1,5 +1,4 @@
 // Loops from functors: SIMD for floats, plain loops (vectorised by the compiler) for the rest. Included once per instruction set.
-#include <complex>
 #include <cstring>
 #include <utility>
 
@@ -47,7 +46,6 @@ __attribute__((flatten)) void pack_loop(const void* const* in, void* out, int64_
   const int64_t step = P::lanes();
   int64_t k = 0;
   for (; k + step <= n; k += step) call(f, params, P::load(x[I] + k)...).store(y + k);
-#if HWY_TARGET != HWY_SCALAR
   if (k == n) return;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   const typename P::D d;
@@ -60,18 +58,15 @@ __attribute__((flatten)) void pack_loop(const void* const* in, void* out, int64_
   call(f, params, P::load(rest[I])...).store(rest[sizeof...(I)]);
   std::memcpy(y + k, rest[sizeof...(I)], static_cast<size_t>(n - k) * sizeof(T));
 #endif
-#endif
 }
 
 template <class F, class T, class Result>
 void loop(const void* const* in, void* out, int64_t n, const LoopParam* params) {
   constexpr auto inputs = std::make_index_sequence<static_cast<size_t>(F::kArity)>();
-  if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, Result> && requires { F::kScalarOnly; })
-    scalar_loop<F, T, Result>(in, out, n, params, inputs);
-  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, Result>)
-    pack_loop<F, T>(in, out, n, params, inputs);
-  else
-    scalar_loop<F, T, Result>(in, out, n, params, inputs);
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  if constexpr (Real<T> && std::is_same_v<T, Result>) return pack_loop<F, T>(in, out, n, params, inputs);
+#endif
+  scalar_loop<F, T, Result>(in, out, n, params, inputs);
 }
 
 template <class F, class T, bool kReference>

@@ -19,8 +19,9 @@ struct Params {
 
   template <class T>
   HWY_INLINE T get(size_t i) const {
-    if constexpr (Integer<T>)
-      return static_cast<T>(values[i].i);
+    if constexpr (Integer<T>)  // a bound beyond the type's range means its end
+      return static_cast<T>(
+          std::clamp<int64_t>(values[i].i, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     else if constexpr (Complex<T>)
       return T(static_cast<typename T::value_type>(values[i].f));
     else

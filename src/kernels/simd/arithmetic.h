@@ -95,6 +95,112 @@ HWY_INLINE T neg(T a) {
     return -a;
 }
 
+template <class T>
+struct ValueOfType {
+  using type = T;
+};
+template <Vector T>
+struct ValueOfType<T> {
+  using type = typename T::Scalar;
+};
+/// float for float and Pack<float>.
+template <class T>
+using ValueOf = typename ValueOfType<T>::type;
+
+/// Limits by a bound that is a number; a NaN in x stays.
+template <class T>
+requires std::is_arithmetic_v<T> HWY_INLINE T at_least(T x, T bound) { return x < bound ? bound : x; }
+template <class T>
+requires std::is_arithmetic_v<T> HWY_INLINE T at_most(T x, T bound) { return x > bound ? bound : x; }
+/// NaN if either is one.
+template <class T>
+HWY_INLINE T maximum(T a, T b) {
+  return select((a >= b) | (a != a), a, b);
+}
+template <class T>
+HWY_INLINE T minimum(T a, T b) {
+  return select((a <= b) | (a != a), a, b);
+}
+/// -1, 0 or 1; NaN for NaN.
+template <class T>
+HWY_INLINE T sign(T x) {
+  return select(x > T(0), T(1), select(x < T(0), static_cast<T>(neg(T(1))), static_cast<T>(x * T(0))));
+}
+
+/// Integer division toward zero without traps: by 0 gives 0, and the smallest number by -1 itself.
+template <Integer T>
+HWY_INLINE T quotient(T a, T b) {
+  if (b == 0) return 0;
+  if constexpr (SignedInteger<T>)
+    if (b == T(-1)) return neg(a);
+  return static_cast<T>(a / b);
+}
+/// Remainder of that division: it has the sign of a.
+template <Integer T>
+HWY_INLINE T modulo(T a, T b) {
+  if (b == 0) return 0;
+  if constexpr (SignedInteger<T>)
+    if (b == T(-1)) return 0;
+  return static_cast<T>(a % b);
+}
+template <Integer T>
+HWY_INLINE T remainder(T a, T b) {
+  const T r = modulo(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
+}
+template <Integer T>
+HWY_INLINE T floor_divide(T a, T b) {
+  const T q = quotient(a, b), r = modulo(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? static_cast<T>(q - 1) : q;
+}
+template <Integer T>
+HWY_INLINE T gcd(T a, T b) {
+  while (b != 0) {
+    const T r = modulo(a, b);
+    a = b;
+    b = r;
+  }
+  return a < 0 ? neg(a) : a;
+}
+/// By squaring, wrapping. Negative exponents: 0, but exact for 1 and -1.
+template <Integer T>
+HWY_INLINE T integer_power(T base, T exponent) {
+  if constexpr (SignedInteger<T>) {
+    if (exponent < 0) {
+      if (base == 1) return 1;
+      if (base == T(-1)) return exponent & 1 ? T(-1) : T(1);
+      return 0;
+    }
+  }
+  T result = 1;
+  for (; exponent != 0; exponent = static_cast<T>(exponent >> 1)) {
+    if (exponent & 1) result = mul(result, base);
+    base = mul(base, base);
+  }
+  return result;
+}
+template <Integer T>
+HWY_INLINE T shift_left(T a, T b) {
+  constexpr int bits = static_cast<int>(8 * sizeof(T));
+  return b < 0 || b >= T(bits) ? T(0) : static_cast<T>(static_cast<Wide<T>>(a) << b);
+}
+template <Integer T>
+HWY_INLINE T shift_right(T a, T b) {
+  constexpr int bits = static_cast<int>(8 * sizeof(T));
+  if (b < 0 || b >= T(bits)) return a < 0 ? T(-1) : T(0);
+  return static_cast<T>(a >> b);
+}
+
+template <class T>
+HWY_INLINE bool is_infinite(T x) {
+  if constexpr (Complex<T>)
+    return is_infinite(x.real()) | is_infinite(x.imag());
+  else if constexpr (Real<T>)
+    return std::fabs(x) == std::numeric_limits<T>::infinity();
+  else
+    return false;
+}
+
 }  // namespace math
 }  // namespace HWY_NAMESPACE
 }  // namespace hw

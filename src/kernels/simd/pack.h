@@ -65,7 +65,7 @@ HWY_INLINE Pack<T> select(PackMask<T> m, Pack<T> yes, Pack<T> no) {
   return hn::IfThenElse(m.m, yes.v, no.v);
 }
 template <class T>
-requires std::is_arithmetic_v<T> HWY_INLINE T select(bool m, T yes, T no) { return m ? yes : no; }
+requires(!requires(T x) { x.v; }) HWY_INLINE T select(bool m, T yes, T no) { return m ? yes : no; }
 
 /// f of each lane, where there is no vector formula.
 template <class F, class T, class... More>

@@ -1,0 +1,28 @@
+// Loops of the arithmetic functors on complex numbers.
+#include "kernels/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/loops_arithmetic_complex.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "kernels/elementwise/functors_arithmetic.h"
+#include "kernels/elementwise/make_loops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hw {
+namespace HWY_NAMESPACE {
+void fill_arithmetic_complex(AddElementwise add) {
+  add_loops<kComplexes>(functors::Arithmetic{}, add);
+  add_loops<kComplexes | kBool>(functors::Simple{}, add);
+}
+}  // namespace HWY_NAMESPACE
+}  // namespace hw
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hw {
+HWY_EXPORT(fill_arithmetic_complex);
+static const RegisterElementwise registered([](AddElementwise add) {
+  HWY_DYNAMIC_DISPATCH(fill_arithmetic_complex)(add);
+});
+}  // namespace hw
+#endif

@@ -1,0 +1,23 @@
+// Loops of rounding and limiting functors.
+#include "kernels/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/loops_rounding.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "kernels/elementwise/functors_arithmetic.h"
+#include "kernels/elementwise/make_loops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hw {
+namespace HWY_NAMESPACE {
+void fill_rounding(AddElementwise add) { add_loops<kAll>(functors::Rounding{}, add); }
+}  // namespace HWY_NAMESPACE
+}  // namespace hw
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hw {
+HWY_EXPORT(fill_rounding);
+static const RegisterElementwise registered([](AddElementwise add) { HWY_DYNAMIC_DISPATCH(fill_rounding)(add); });
+}  // namespace hw
+#endif

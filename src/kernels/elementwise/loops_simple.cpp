@@ -1,0 +1,23 @@
+// Loops of order, interpolation and activations without transcendental functions.
+#include "kernels/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/loops_simple.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "kernels/elementwise/functors_arithmetic.h"
+#include "kernels/elementwise/make_loops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hw {
+namespace HWY_NAMESPACE {
+void fill_simple(AddElementwise add) { add_loops<kFloats>(functors::Simple{}, add); }
+}  // namespace HWY_NAMESPACE
+}  // namespace hw
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hw {
+HWY_EXPORT(fill_simple);
+static const RegisterElementwise registered([](AddElementwise add) { HWY_DYNAMIC_DISPATCH(fill_simple)(add); });
+}  // namespace hw
+#endif
