@@ -18,7 +18,8 @@ const Tensor& SavedTensor::get(std::string_view op, std::string_view what) const
   return tensor_;
 }
 
-OpNode::OpNode(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) : op_(op), attrs_(attrs) {
+OpNode::OpNode(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) : op_(op) {
+  if (&attrs != &op.default_attrs()) own_attrs_ = attrs;
   next.resize(in.size());
   in_specs_.resize(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
@@ -29,8 +30,8 @@ OpNode::OpNode(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) 
 }
 
 void OpNode::save(std::span<const Tensor> in, std::span<const Tensor> out) {
-  saved_in_.resize(in.size());
-  saved_out_.resize(out.size());
+  if (op_.saves_inputs()) saved_in_.resize(in.size());
+  if (op_.saves_outputs()) saved_out_.resize(out.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].defined() || !op_.saves_input(i)) continue;
     check_runtime(!in[i]->inference,
@@ -60,7 +61,7 @@ Tensors OpNode::unpack_inputs() const {
 }
 
 Tensors OpNode::unpack_outputs() {
-  Tensors list(saved_out_.size());
+  Tensors list(out_specs_.size());
   for (size_t i = 0; i < saved_out_.size(); ++i) {
     if (!saved_out_[i].defined()) continue;
     list[i] = saved_out_[i].get(op_.name(), op_.outputs()[i].name);
@@ -80,7 +81,7 @@ Tensors OpNode::apply(std::span<const Tensor> dy, bool keep) {
   for (size_t i = 0; i < next.size(); ++i)
     if (next[i].node) needs |= uint64_t{1} << (i & 63);
   if (next.size() > 64) needs = ~uint64_t{0};
-  GradCtx ctx(op_, attrs_, in_specs_, out_specs_, in, out, dy, needs);
+  GradCtx ctx(op_, attrs(), in_specs_, out_specs_, in, out, dy, needs);
   op_.grad_rule()(ctx);
   if (!keep) release_saved();
   return ctx.take();

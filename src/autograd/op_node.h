@@ -22,7 +22,7 @@ class SavedTensor {
 
 class OpNode final : public GradNode {
  public:
-  OpNode(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) ;
+  OpNode(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs);
   void save(std::span<const Tensor> in, std::span<const Tensor> out);
   std::string_view name() const override { return op_.name(); }
   Tensors apply(std::span<const Tensor> dy, bool keep) override;
@@ -33,7 +33,9 @@ class OpNode final : public GradNode {
   Tensors unpack_outputs();
 
   const OpDef& op_;
-  Attrs attrs_;
+  const Attrs& attrs() const { return own_attrs_.empty() ? op_.default_attrs() : own_attrs_; }
+
+  Attrs own_attrs_;  // empty: the op's defaults
   std::vector<TensorSpec> in_specs_, out_specs_;
   std::vector<SavedTensor> saved_in_, saved_out_;
   bool released_ = false;

@@ -169,6 +169,8 @@ class OpDef {
   SbpRule sbp_rule() const { return sbp_; }
   FlopsRule flops_rule() const { return flops_; }
   GradRule grad_rule() const { return grad_; }
+  bool saves_inputs() const { return saved_inputs_ != 0; }
+  bool saves_outputs() const { return saved_outputs_ != 0; }
   bool saves_input(size_t i) const { return saved_inputs_ >> i & 1; }
   bool saves_output(size_t i) const { return saved_outputs_ >> i & 1; }
   const std::string& no_grad_reason() const { return no_grad_reason_; }
