@@ -1,23 +1,25 @@
 # What is installed. Component "python" is what the wheel holds beside the package: the extension (python/CMakeLists.txt) and
-# oneDNN. Component "cpp" is for C++ users: libheadwater, its headers and a CMake package.
+# libraries. Component "cpp" is for C++ users: libheadwater, its headers and a CMake package.
 #   cmake --install build/release --component cpp --prefix DIR
 
-# oneDNN travels with us: beside libheadwater, and in the wheel beside the extension (both look in $ORIGIN). The file has
-# another name than its SONAME in some packages, and 10 MB of symbols.
-if(ONEDNN_LIBRARY)
-  foreach(place "cpp|${CMAKE_INSTALL_LIBDIR}" "python|headwater")
-    string(REPLACE "|" ";" place ${place})
-    list(GET place 0 component)
-    list(GET place 1 folder)
-    file(REAL_PATH ${ONEDNN_LIBRARY} onednn_file)
-    install(FILES ${onednn_file} DESTINATION ${folder} RENAME libdnnl.so.3 COMPONENT ${component}
-            PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-    if(CMAKE_STRIP)
-      install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/libdnnl.so.3\")"
+# The libraries that no system is sure to have (oneDNN, Highway) travel with us: in the wheel beside the extension, and beside
+# libheadwater. Both look in $ORIGIN. A file is installed under its SONAME, whatever a package calls it, and without the
+# symbols that only a debugger reads.
+foreach(library ${HEADWATER_LIBRARIES})
+  if(IS_ABSOLUTE "${library}" AND library MATCHES "\\.so")
+    file(REAL_PATH ${library} file)
+    execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCH "SONAME +([^ \n]+)" found "${headers}")
+    set(soname ${CMAKE_MATCH_1})
+    foreach(place "python;headwater" "cpp;${CMAKE_INSTALL_LIBDIR}")
+      list(GET place 0 component)
+      list(GET place 1 folder)
+      install(PROGRAMS ${file} DESTINATION ${folder} RENAME ${soname} COMPONENT ${component})
+      install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/${soname}\")"
               COMPONENT ${component})
-    endif()
-  endforeach()
-endif()
+    endforeach()
+  endif()
+endforeach()
 
 # The rest is for C++ users, and a wheel holds none of it.
 if(SKBUILD)
