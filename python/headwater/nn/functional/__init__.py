@@ -1,0 +1,148 @@
+"""torch.nn.functional's names: operators as the registry has them, and adapters where the arguments of F differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headwater as hw
+
+from .activation import (
+    alpha_dropout,
+    celu,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    elu,
+    feature_alpha_dropout,
+    gumbel_softmax,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_softmax,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    silu,
+    softmax,
+    softmin,
+    threshold,
+)
+from .attention import multi_head_attention_forward
+from .distance import cosine_similarity, normalize, pairwise_distance, pdist
+from .loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from .sparse import embedding, embedding_bag
+from .vision import (
+    bilinear,
+    channel_shuffle,
+    fold,
+    interpolate,
+    local_response_norm,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+    upsample,
+)
+
+
+def __getattr__(name: str) -> Any:
+    """An operator of the registry, remembered as an attribute of this module on first use."""
+    if not name.startswith("_"):
+        op = getattr(hw.Tensor if name.endswith("_") else hw, name, None)
+        if callable(op):
+            globals()[name] = op
+            return op
+    raise AttributeError(f"module 'headwater.nn.functional' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *hw.ops.names()})
+
+
+__all__ = [
+    "alpha_dropout",
+    "bilinear",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "channel_shuffle",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "elu",
+    "embedding",
+    "embedding_bag",
+    "feature_alpha_dropout",
+    "fold",
+    "gaussian_nll_loss",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "interpolate",
+    "kl_div",
+    "l1_loss",
+    "leaky_relu",
+    "local_response_norm",
+    "log_softmax",
+    "margin_ranking_loss",
+    "mish",
+    "mse_loss",
+    "multi_head_attention_forward",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "normalize",
+    "pad",
+    "pairwise_distance",
+    "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "silu",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "softmax",
+    "softmin",
+    "threshold",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+    "unfold",
+    "upsample",
+]

@@ -1,0 +1,116 @@
+"""Look-ups in embedding tables."""
+
+from __future__ import annotations
+
+import headwater as hw
+from headwater import Tensor
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of `weight` (V, D) at the indices `input` (...): (..., D).
+
+    Args:
+        padding_idx: a row that gets no gradient; negative counts from the end.
+        max_norm: rows that are looked up and longer than this are scaled down in `weight` first.
+    """
+    rows = weight.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError(f"embedding: padding_idx {padding_idx} must be within the {rows} rows of weight")
+        padding_idx %= rows
+    if max_norm is not None:
+        _renormalise(weight, input, max_norm, norm_type)
+    return hw.embedding(input, weight, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+
+
+def _renormalise(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    with hw.no_grad():
+        rows = input.reshape(-1)
+        chosen = weight.index_select(0, rows)
+        norms = hw.norm(chosen, norm_type, 1, keepdim=True)
+        scale = hw.where(norms > max_norm, max_norm / (norms + 1e-7), hw.ones_like(norms))
+        weight[rows] = chosen * scale
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sum, mean or maximum of the rows of each bag: (B, D).
+
+    Args:
+        input: (B, L), one bag a row; or (T,) together with `offsets` (B,), where each bag starts.
+        per_sample_weights: a factor for each index, for mode "sum".
+        include_last_offset: `offsets` has one more entry, the length of `input`.
+        padding_idx: an index that counts as absent.
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(f"embedding_bag: per_sample_weights needs mode='sum', got {mode!r}")
+    flat, bag, bags = _bags(input, offsets, include_last_offset)
+    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    if padding_idx is not None:
+        kept = (flat != padding_idx % weight.shape[0]).nonzero().reshape(-1)
+        rows, bag = rows.index_select(0, kept), bag.index_select(0, kept)
+    if mode == "max":
+        return _maximum(rows, bag, bags)
+    out = hw.zeros(bags, weight.shape[1], dtype=weight.dtype).index_add(0, bag, rows)
+    if mode == "mean":
+        ones = hw.ones(bag.shape[0], dtype=weight.dtype)
+        out = out / hw.zeros(bags, dtype=weight.dtype).index_add(0, bag, ones).clamp(min=1).unsqueeze(1)
+    return out
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, Tensor, int]:
+    """The indices in one row, the bag of each, and the number of bags."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag: if input is 2D, then offsets has to be None")
+        bags, length = input.shape
+        return input.reshape(-1), hw.arange(bags).unsqueeze(1).expand(bags, length).reshape(-1), bags
+    if input.ndim != 1 or offsets is None or offsets.ndim != 1:
+        raise ValueError(
+            f"embedding_bag: input must be 2D, or 1D with 1D offsets; got input {tuple(input.shape)} and "
+            f"offsets {None if offsets is None else tuple(offsets.shape)}"
+        )
+    starts = offsets[:-1] if include_last_offset else offsets
+    bags = starts.shape[0]
+    if bags and int(starts[0]) != 0:
+        raise ValueError(f"embedding_bag: offsets[0] has to be 0, got {int(starts[0])}")
+    length = input.shape[0]
+    begins = hw.zeros(length + 1, dtype=hw.int64)  # one slot more: empty bags at the end start there
+    begins = begins.index_add(0, starts.to(hw.int64), hw.ones(bags, dtype=hw.int64))
+    bag = begins[:length].cumsum(0) - 1
+    return input, bag, bags
+
+
+def _maximum(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """Largest value of each column in each bag; zero for an empty bag."""
+    out = []
+    for index in range(bags):
+        members = (bag == index).nonzero().reshape(-1)
+        if members.shape[0] == 0:
+            out.append(hw.zeros(rows.shape[1], dtype=rows.dtype))
+        else:
+            out.append(rows.index_select(0, members).amax(0))
+    return hw.stack(out) if out else hw.zeros(0, rows.shape[1], dtype=rows.dtype)

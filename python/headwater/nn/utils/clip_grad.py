@@ -1,0 +1,70 @@
+"""Limiting gradients by their common norm or by value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import headwater as hw
+
+Tensors: TypeAlias = hw.Tensor | Iterable[hw.Tensor]
+
+
+def _listed(tensors: Tensors) -> list[hw.Tensor]:
+    return [tensors] if isinstance(tensors, hw.Tensor) else list(tensors)
+
+
+def _gradients(parameters: Tensors) -> list[hw.Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> hw.Tensor:
+    """The norm of all tensors taken as one vector, as a 0-d tensor."""
+    tensors = _listed(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return hw.tensor(0.0)
+    with hw.no_grad():
+        norms = hw.stack([hw.norm(t.detach(), norm_type) for t in tensors])
+        total = norms.max() if math.isinf(norm_type) and norm_type > 0 else hw.norm(norms, norm_type)
+    if error_if_nonfinite and not math.isfinite(float(total)):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients is {float(total)}, so it cannot be clipped. "
+            "Set error_if_nonfinite=False to scale by it nevertheless."
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: hw.Tensor, foreach: bool | None = None
+) -> None:
+    """Scales all gradients by max_norm / total_norm where that is below one."""
+    with hw.no_grad():
+        scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for grad in _gradients(parameters):
+            grad.mul_(scale)
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> hw.Tensor:
+    """Scales the gradients so that the norm of all of them together is at most max_norm; returns the norm before."""
+    parameters = _listed(parameters)
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Limits every element of the gradients to [-clip_value, clip_value]."""
+    limit = float(clip_value)
+    with hw.no_grad():
+        for grad in _gradients(parameters):
+            grad.clamp_(min=-limit, max=limit)
