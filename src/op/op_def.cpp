@@ -39,6 +39,11 @@ OpDef& OpDef::in_optional(std::string name, std::string doc, DTypeSet dtypes) {
   inputs_.back().optional = true;
   return *this;
 }
+OpDef& OpDef::in_optional_list(std::string name, std::string doc, DTypeSet dtypes) {
+  in_list(std::move(name), std::move(doc), dtypes);
+  inputs_.back().optional = true;
+  return *this;
+}
 OpDef& OpDef::in_list(std::string name, std::string doc, DTypeSet dtypes) {
   variadic_ = static_cast<int>(inputs_.size());
   in(std::move(name), std::move(doc), dtypes);

@@ -116,6 +116,7 @@ class OpDef {
   OpDef& in(std::string name, std::string doc, DTypeSet dtypes = any_dtype);
   OpDef& in_optional(std::string name, std::string doc, DTypeSet dtypes = any_dtype);
   OpDef& in_list(std::string name, std::string doc, DTypeSet dtypes = any_dtype);
+  OpDef& in_optional_list(std::string name, std::string doc, DTypeSet dtypes = any_dtype);  // items may be None
   /// An attribute with a default, whose type is that of the default. nullptr: see attr_none.
   OpDef& attr(std::string name, AttrValue otherwise, std::string doc = "");
   OpDef& attr_required(std::string name, AttrValue::Kind kind, std::string doc = "");

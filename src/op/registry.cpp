@@ -34,7 +34,14 @@ RegisterOp::RegisterOp(OpDef def, const char* file) {
   for (const OutputDef& o : def.outputs_) outs.push_back(o.name);
   resolve_saved(def.saved_, ins, def.saved_inputs_);
   resolve_saved(def.saved_, outs, def.saved_outputs_);
-  if (def.variadic_ >= 0 && def.saved_inputs_) def.saved_inputs_ = ~uint64_t{0};
+  // Bits go by flattened position: a list at the end leaves those before it in place, another moves those behind it.
+  if (def.variadic_ >= 0) {
+    const size_t list = static_cast<size_t>(def.variadic_);
+    if (list + 1 == def.inputs_.size() && def.saved_inputs_ >> list & 1)
+      def.saved_inputs_ |= ~uint64_t{0} << list;
+    else if (list + 1 != def.inputs_.size() && def.saved_inputs_)
+      def.saved_inputs_ = ~uint64_t{0};
+  }
   for (const AttrDef& a : def.attrs_) {
     def.defaults_.push_back(a.otherwise);
     def.needs_attrs_ |= a.required;
