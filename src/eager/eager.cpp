@@ -95,7 +95,8 @@ void launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, con
     p.kernel->run({inputs, outputs, nullptr, &attrs, &status});
   }
   if (status.failed) [[unlikely]]
-    fail(ErrorKind::Index, call_text(op, specs_of(in), attrs), ": ", static_cast<const char*>(status.message));
+    fail(std::string_view(status.message).starts_with("ZeroDivisionError") ? ErrorKind::Runtime : ErrorKind::Index,
+         call_text(op, specs_of(in), attrs), ": ", static_cast<const char*>(status.message));
 }
 
 void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {

@@ -17,7 +17,7 @@ static const RegisterOp op =
         .out("y")
         .inplace()
         .composite([](std::span<const Tensor> in, const Attrs&) -> Tensors {
-          static const Op clamp_min{"clamp_min"}, clamp_max{"clamp_max"}, clamp_both{"_clamp"};
+          static const Op clamp_min{"clamp_min"}, clamp_max{"clamp_max"}, clamp_both{"clamp_tensor"};
           check(in[1].defined() || in[2].defined(), "at least one of min and max must be given");
           if (!in[2].defined()) return {clamp_min({in[0], in[1]})};
           if (!in[1].defined()) return {clamp_max({in[0], in[2]})};

@@ -14,9 +14,8 @@ static const RegisterOp op = OpDef("hardswish")
                                  .sbp(sbp::elementwise)
                                  .grad("input",
                                        [](GradCtx& g) {
-                                         const Tensor& x = g.in(0);
-                                         Tensor inner = where(le(x, number(3)), g.dy() * (x / 3.0 + 0.5), g.dy());
-                                         g.dx(0, where(lt(x, number(-3)), number(0), inner));
+                                         static const Op hardswish_grad{"hardswish_grad"};
+                                         g.dx(0, hardswish_grad({g.dy(), g.in(0)}));
                                        })
                                  .onnx("HardSwish");
 

@@ -5,22 +5,21 @@
 
 namespace hw {
 
-static const RegisterOp op = OpDef("hardtanh")
-                                 .doc("Returns min_val where x is below it, max_val where x is above it, else x.")
-                                 .in("input", "any shape", real_types & ~boolean)
-                                 .attr("min_val", Scalar(-1.0), "the lower bound")
-                                 .attr("max_val", Scalar(1.0), "the upper bound")
-                                 .promote()
-                                 .out("y", dtype::promoted, shape::same)
-                                 .inplace()
-                                 .sbp(sbp::elementwise)
-                                 .grad("input",
-                                       [](GradCtx& g) {
-                                         const Tensor& x = g.in(0);
-                                         Tensor low = number(g.attr("min_val").scalar()),
-                                                high = number(g.attr("max_val").scalar());
-                                         g.dx(0, where(logical_and(gt(x, low), lt(x, high)), g.dy(), number(0)));
-                                       })
-                                 .onnx("Clip(x, min_val, max_val)");
+static const RegisterOp op =
+    OpDef("hardtanh")
+        .doc("Returns min_val where x is below it, max_val where x is above it, else x.")
+        .in("input", "any shape", real_types & ~boolean)
+        .attr("min_val", Scalar(-1.0), "the lower bound")
+        .attr("max_val", Scalar(1.0), "the upper bound")
+        .promote()
+        .out("y", dtype::promoted, shape::same)
+        .inplace()
+        .sbp(sbp::elementwise)
+        .grad("input",
+              [](GradCtx& g) {
+                static const Op hardtanh_grad{"hardtanh_grad"};
+                g.dx(0, hardtanh_grad({g.dy(), g.in(0)}, {g.attr("min_val"), g.attr("max_val")}));
+              })
+        .onnx("Clip(x, min_val, max_val)");
 
 }  // namespace hw

@@ -14,10 +14,8 @@ static const RegisterOp op = OpDef("mish")
                                  .sbp(sbp::elementwise)
                                  .grad("input",
                                        [](GradCtx& g) {
-                                         static const Op softplus{"softplus"};
-                                         const Tensor& x = g.in(0);
-                                         Tensor t = tanh(softplus({x}));
-                                         g.dx(0, g.dy() * (t + x * sigmoid(x) * (1 - square(t))));
+                                         static const Op mish_grad{"mish_grad"};
+                                         g.dx(0, mish_grad({g.dy(), g.in(0)}));
                                        })
                                  .onnx("Mish");
 

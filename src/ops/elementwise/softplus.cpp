@@ -17,8 +17,8 @@ static const RegisterOp op =
         .sbp(sbp::elementwise)
         .grad("input",
               [](GradCtx& g) {
-                Tensor z = g.in(0) * g.attr("beta").scalar();
-                g.dx(0, where(gt(z, number(g.attr("threshold").scalar())), g.dy(), g.dy() * sigmoid(z)));
+                static const Op softplus_grad{"softplus_grad"};
+                g.dx(0, softplus_grad({g.dy(), g.in(0)}, {g.attr("beta"), g.attr("threshold")}));
               })
         .onnx("Softplus");
 

@@ -7,8 +7,8 @@ namespace hw {
 
 static const RegisterOp op = OpDef("tanh_grad")
                                  .doc("Returns grad_output * (1 - output^2).")
-                                 .in("grad_output", "gradient of the result", inexact)
-                                 .in("output", "the output of tanh", inexact)
+                                 .in("grad_output", "gradient of the result", floating)
+                                 .in("output", "the output of tanh", floating)
                                  .promote()
                                  .out("y", dtype::promoted, shape::broadcast)
                                  .internal()
@@ -16,8 +16,8 @@ static const RegisterOp op = OpDef("tanh_grad")
                                  .grad("grad_output output",
                                        [](GradCtx& g) {
                                          static const Op tanh_grad{"tanh_grad"};
-                                         if (g.needs(0)) g.dx(0, tanh_grad({g.dy(), conj(g.in(1))}));
-                                         if (g.needs(1)) g.dx(1, g.dy() * conj(g.in(0)) * g.in(1) * -2);
+                                         if (g.needs(0)) g.dx(0, tanh_grad({g.dy(), g.in(1)}));
+                                         if (g.needs(1)) g.dx(1, g.dy() * g.in(0) * g.in(1) * -2);
                                        })
                                  .no_onnx("only part of gradients");
 

@@ -1,4 +1,4 @@
-// _clamp: values between two bounds, the kernel.
+// clamp_tensor: values between two bounds, the kernel.
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -10,7 +10,7 @@ static Tensor logical_or_high(const Tensor& x, const Tensor& low, const Tensor& 
   return logical_or({gt(x, high), lt(high, low)});
 }
 
-static const RegisterOp op = OpDef("_clamp")
+static const RegisterOp op = OpDef("clamp_tensor")
                                  .doc("Returns min(max(input, min), max); the kernel of clamp.")
                                  .in("input", "any shape", real_types & ~boolean)
                                  .in("min", "the lower bound", real_types)
