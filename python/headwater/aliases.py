@@ -3,7 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-ALIASES: dict[str, str] = {"multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg"}
+ALIASES: dict[str, str] = {
+    "absolute": "abs", "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg",
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh",
+    "arctan2": "atan2", "clip": "clamp", "fix": "trunc", "not_equal": "ne", "greater": "gt", "greater_equal": "ge",
+    "less": "lt", "less_equal": "le", "swapaxes": "transpose", "swapdims": "transpose", "moveaxis": "movedim",
+    "concat": "cat", "concatenate": "cat",
+}
 
 
 def install(namespace: dict[str, Any], tensor: type) -> None:

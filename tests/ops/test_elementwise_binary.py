@@ -1,0 +1,189 @@
+"""Elementwise ops of two and three tensors against torch: promotion, broadcasting, integer semantics."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import headwater as hw
+import numpy as np
+import pytest
+import torch
+from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, booleans, fixed, integers, op_test, randn, uniform
+
+REAL = FLOATS + INTS
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5])
+
+
+def pairs(low: float | None = None, high: float = 1.0, *extra: Any, **kwargs: Any) -> list[Sample]:
+    """Equal shapes, broadcasting both ways, numbers, 0-d, empty."""
+    make = randn if low is None else lambda *shape: uniform(low, high, *shape)
+    return [Sample(make(3, 5), make(3, 5), *extra, **kwargs), Sample(make(2, 1, 3), make(4, 1), *extra, **kwargs),
+            Sample(make(67), 2, *extra, **kwargs), Sample(make(), make(3), *extra, **kwargs), Sample(make(0, 3), make(3), *extra, **kwargs)]
+
+
+def nonzero(*shape: int) -> np.ndarray:
+    """At least 0.4 away from zero, so that no integer dtype rounds to zero."""
+    x = randn(*shape)
+    return x + np.where(x < 0, -0.4, 0.4)
+
+
+def specials() -> Sample:
+    return Sample(np.repeat(SPECIAL, len(SPECIAL)), np.tile(SPECIAL, len(SPECIAL)), sample_dtypes=FLOATS, sample_grad=False)
+
+
+SMOOTH = {"grad": True, "grad2": True}
+
+
+def broadcast_error(name: str) -> list:
+    return [(lambda hw: getattr(hw, name)(hw.tensor([1, 2]), hw.tensor([1, 2, 3])), RuntimeError, name + "("),
+            (lambda hw: getattr(hw, name)(hw.tensor([1]), "2"), TypeError, name),
+            (lambda hw: getattr(hw, name)(hw.tensor([1]), [2]), TypeError, name)]
+
+
+# ---------------------------------------------------------------- arithmetic
+op_test("add", torch=torch.add, samples=lambda: [*pairs(), specials(), Sample(randn(3, 2), randn(2), alpha=2),
+                                                 Sample(randn(3), randn(3), alpha=0.5, sample_dtypes=FLOATS + COMPLEX)],
+        dtypes=FLOATS + COMPLEX + INTS, **SMOOTH, errors=broadcast_error("add"))
+op_test("sub", torch=torch.sub, samples=lambda: [*pairs(), specials(), Sample(randn(3, 2), randn(2), alpha=2)],
+        dtypes=FLOATS + COMPLEX + INTS, **SMOOTH, errors=broadcast_error("sub"))
+op_test("rsub", torch=torch.rsub, samples=lambda: [*pairs(), Sample(randn(3, 2), randn(2), alpha=2)], dtypes=FLOATS + COMPLEX + INTS, grad=True)
+op_test("mul", torch=torch.mul, samples=lambda: [*pairs(), specials()], dtypes=ALL, **SMOOTH, errors=broadcast_error("mul"))
+op_test("div", torch=torch.div, samples=lambda: [
+    Sample(randn(3, 5), nonzero(3, 5)), Sample(randn(2, 1, 3), nonzero(4, 1)), Sample(randn(67), 2), Sample(randn(), nonzero(3)),
+    Sample(randn(0, 3), nonzero(3)), specials(), *[Sample(randn(4, 5), nonzero(5), rounding_mode=m, sample_dtypes=REAL) for m in ("floor", "trunc")],
+    *[Sample(fixed(integers(-9, 9, 20)), fixed(np.array([-4, -3, 2, 5])[:, None]), rounding_mode=m) for m in ("floor", "trunc")]],
+    dtypes=FLOATS + COMPLEX + INTS, **SMOOTH,
+    errors=[*broadcast_error("div"), (lambda hw: hw.div(hw.tensor([1]), 0, rounding_mode="floor"), RuntimeError, "ZeroDivisionError"),
+            (lambda hw: hw.div(hw.tensor([1]), 2, rounding_mode="up"), RuntimeError, "rounding_mode must be None, 'floor' or 'trunc', got 'up'")])
+for name, oracle in (("floor_divide", torch.floor_divide), ("remainder", torch.remainder), ("fmod", torch.fmod)):
+    op_test(name, torch=oracle, samples=lambda: [
+        Sample(randn(3, 5), nonzero(3, 5)), Sample(randn(2, 1, 3), nonzero(4, 1)), Sample(randn(67), 2), Sample(randn(), nonzero(3)), specials(),
+        Sample(fixed(integers(-20, 20, 20)), fixed(np.array([-4, -3, 2, 5])[:, None]), sample_dtypes=("int64",))],
+        dtypes=REAL, grad=name != "floor_divide", grad2=False,
+        errors=[(lambda hw, n=name: getattr(hw, n)(hw.tensor([1, 2]), hw.tensor([1, 0])), RuntimeError, "ZeroDivisionError"), *broadcast_error(name)])
+op_test("pow", torch=torch.pow, samples=lambda: [
+    *[Sample(uniform(0.3, 2, 3, 4), e) for e in (0, 1, 2, 3)], *[Sample(uniform(0.3, 2, 5), e, sample_dtypes=FLOATS + COMPLEX) for e in (-1, 0.5, -0.5, 2.5, -2)],
+    Sample(uniform(0.3, 2, 3, 4), uniform(0.3, 2, 4)), Sample(uniform(0.3, 2), uniform(0, 2, 3)), Sample(randn(0), 2), Sample(2.5, uniform(0, 2, 3)),
+    Sample(randn(6), 3), Sample(np.array([0.0, 0.0, 2.0]), np.array([0.0, 2.0, 0.0])),
+    Sample(fixed(integers(-4, 4, 6)), fixed(integers(0, 5, 6)), sample_dtypes=("int64",))],
+    dtypes=FLOATS + COMPLEX + INTS, **SMOOTH, tol={"float32": 5e-5, "complex64": 1e-4, "complex128": 1e-8, "float16": 4e-3, "bfloat16": 3e-2},
+    errors=[(lambda hw: hw.pow(hw.tensor([2]), -1), RuntimeError, "negative power"), *broadcast_error("pow")])
+op_test("float_power", torch=torch.float_power, samples=lambda: [Sample(uniform(0.3, 2, 3, 4), 2), Sample(uniform(0.3, 2, 3, 4), uniform(0, 2, 4))],
+        dtypes=("float32", "float64", "int32", "complex64"), grad=True, tol=1e-6)
+
+# ---------------------------------------------------------------- the larger, the smaller, angles
+for name in ("maximum", "minimum", "fmax", "fmin"):
+    op_test(name, torch=getattr(torch, name), samples=lambda: [s for s in [*pairs(), specials(), Sample(randn(4), fixed(randn(4)), sample_dtypes=("float64",))]
+                                                               if not isinstance(s.args[1], int)],
+            dtypes=REAL + BOOL, grad=True, errors=[broadcast_error(name)[0]])
+op_test("atan2", torch=torch.atan2, samples=lambda: [Sample(randn(3, 5), randn(3, 5)), Sample(randn(2, 1), randn(3)), Sample(randn(), randn(3)), specials()],
+        dtypes=REAL, **SMOOTH)
+op_test("hypot", torch=torch.hypot, samples=lambda: [Sample(randn(3, 5), randn(3, 5)), Sample(randn(2, 1), randn(3)), Sample(np.array([3e200]), np.array([4e200]), sample_dtypes=("float64",), sample_grad=False)],
+        dtypes=FLOATS, **SMOOTH)
+op_test("copysign", torch=torch.copysign, samples=lambda: [s for s in [*pairs(), specials()]], dtypes=REAL, grad=True)
+op_test("logaddexp", torch=torch.logaddexp, samples=lambda: [s for s in [*pairs(), Sample(np.array([1000.0, -1000.0]), np.array([999.0, 5.0])), specials()] if not isinstance(s.args[1], int)], dtypes=FLOATS, grad=True,
+        grad2=True, tol={"bfloat16": 3e-2, "float16": 4e-3})
+op_test("logaddexp2", torch=torch.logaddexp2, samples=lambda: [s for s in pairs() if not isinstance(s.args[1], int)], dtypes=FLOATS, grad=True, grad2=True,
+        tol={"bfloat16": 3e-2, "float16": 4e-3})
+op_test("xlogy", torch=torch.xlogy, samples=lambda: [*pairs(0.2, 2.0), Sample(np.array([0.0, 0.0, 2.0]), np.array([0.0, np.nan, 0.0]), sample_dtypes=FLOATS, sample_grad=False)],
+        dtypes=REAL, **SMOOTH)
+op_test("heaviside", torch=torch.heaviside, samples=lambda: [Sample(np.array([-1.0, 0.0, 2.0, np.nan]), np.array(0.5), sample_dtypes=FLOATS), Sample(randn(3, 4), randn(4))], dtypes=FLOATS + INTS)
+op_test("nextafter", torch=torch.nextafter, samples=lambda: [Sample(randn(3, 4), randn(4)), Sample(np.array([0.0, np.nan, np.inf]), np.array(1.0))],
+        dtypes=("float32", "float64"), tol=0)
+
+# ---------------------------------------------------------------- comparisons and logic
+for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    op_test(name, torch=getattr(torch, name), samples=lambda: [*pairs(), specials(), Sample(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))],
+            dtypes=ALL if name in ("eq", "ne") else REAL + BOOL, errors=[broadcast_error(name)[0]])
+for name in ("logical_and", "logical_or", "logical_xor"):
+    op_test(name, torch=getattr(torch, name), samples=lambda: [s for s in [*pairs(), Sample(np.array([0.0, 1, 0, 2]), np.array([0.0, 0, 1, 3]))] if not isinstance(s.args[1], int)], dtypes=ALL)
+for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    op_test(name, torch=getattr(torch, name), samples=lambda: [Sample(integers(-9, 99, 3, 5), integers(-9, 99, 5)), Sample(integers(0, 9, 67), 5), Sample(integers(0, 9, 0), integers(0, 9, 1))],
+            dtypes=INTS + BOOL, errors=[(lambda hw, n=name: getattr(hw, n)(hw.tensor([1.0]), hw.tensor([1.0])), TypeError, "integer dtype or bool")])
+for name in ("bitwise_left_shift", "bitwise_right_shift"):
+    op_test(name, torch=getattr(torch, name), samples=lambda: [Sample(integers(-9, 99, 3, 5), integers(0, 7, 5)), Sample(integers(0, 9, 67), 2)], dtypes=INTS)
+for name in ("gcd", "lcm"):
+    op_test(name, torch=getattr(torch, name), samples=lambda: [Sample(integers(-40, 99, 3, 5), integers(-40, 40, 5)), Sample(integers(0, 9), integers(0, 9)), Sample(integers(0, 3, 9), integers(0, 2, 9))], dtypes=INTS)
+op_test("isclose", torch=torch.isclose, samples=lambda: [
+    Sample(randn(3, 4), randn(3, 4)), Sample(np.array([1.0, 1.0, np.nan, np.inf, np.inf, -np.inf]), np.array([1.000001, 1.1, np.nan, np.inf, -np.inf, 1.0]), sample_dtypes=FLOATS),
+    Sample(np.array([1.0, np.nan]), np.array([1.01, np.nan]), 0.1, 0.0, equal_nan=True, sample_dtypes=FLOATS), Sample(np.array([1.0, 2.0]), np.array([1.0, 3.0]), 0, 0)],
+    dtypes=("float32", "float64", "int64", "complex64"))
+
+# ---------------------------------------------------------------- three inputs
+op_test("where", torch=torch.where, samples=lambda: [
+    Sample(booleans(3, 5), randn(3, 5), randn(3, 5)), Sample(booleans(3, 1), randn(4), randn()), Sample(booleans(67), randn(67), 2.5, sample_dtypes=FLOATS),
+    Sample(booleans(4), 0.5, randn(4), sample_dtypes=FLOATS), Sample(booleans(0), randn(0), randn(0)), Sample(booleans(), randn(), randn())], dtypes=ALL, **SMOOTH,
+    errors=[(lambda hw: hw.where(hw.tensor([1.0]), 1, 2), TypeError, "where(")])
+op_test("lerp", torch=torch.lerp, samples=lambda: [Sample(randn(3, 5), randn(3, 5), 0.3), Sample(randn(3, 5), randn(5), 0.8), Sample(randn(3, 5), randn(3, 5), uniform(0, 1, 5)),
+                                                   Sample(randn(), randn(), 0.5), Sample(randn(0), randn(0), 0.5)], dtypes=FLOATS + COMPLEX, **SMOOTH)
+op_test("addcmul", torch=torch.addcmul, samples=lambda: [Sample(randn(3, 5), randn(3, 5), randn(3, 5)), Sample(randn(3, 5), randn(3, 1), randn(5), value=2),
+                                                         Sample(randn(3), randn(3), randn(), value=0.5, sample_dtypes=FLOATS + COMPLEX)], dtypes=FLOATS + COMPLEX + INTS, **SMOOTH)
+op_test("addcdiv", torch=torch.addcdiv, samples=lambda: [Sample(randn(3, 5), randn(3, 5), nonzero(3, 5)), Sample(randn(3, 5), randn(3, 1), nonzero(5), value=2),
+                                                         Sample(randn(3), randn(3), nonzero(), value=0.5)], dtypes=FLOATS + COMPLEX, **SMOOTH)
+op_test("masked_fill", torch=lambda x, mask, value: x.masked_fill(mask, value), samples=lambda: [
+    Sample(randn(3, 5), booleans(3, 5), 2), Sample(randn(3, 5), booleans(5), fixed(np.array(1))), Sample(randn(3, 1), booleans(2, 1, 4), 0), Sample(randn(0), booleans(0), 1)],
+    dtypes=ALL, grad=True, errors=[
+        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), 1.5), RuntimeError, "cannot be stored in i64"),
+        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([1, 0]), 1), TypeError, "'mask' must have bool"),
+        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), hw.tensor([1])), RuntimeError, "0-d tensor")])
+
+
+# ---------------------------------------------------------------- promotion
+def _operand(kind: str, dtype: str, lib: Any) -> Any:
+    if kind == "number":
+        return {"b": True, "i": 3, "u": 3, "f": 2.5, "c": 1 + 2j}[dtype[0]]
+    return lib.tensor([1, 2] if kind == "vector" else 1).to(getattr(lib, dtype))
+
+
+@pytest.mark.parametrize("op", ["add", "mul", "div", "eq"])
+def test_promotion(op: str) -> None:
+    """The dtype and values of every pair of dtypes, as vectors, 0-d tensors and numbers, are torch's."""
+    wrong = []
+    for a, b in itertools.product(ALL, ALL):
+        for kind in ("vector", "0-d", "number"):
+            args = [(_operand("vector", a, lib), _operand(kind, b.replace("bfloat", "float"), lib) if kind == "number" else _operand(kind, b, lib))
+                    for lib in (hw, torch)]
+            got, want = getattr(hw, op)(*args[0]), getattr(torch, op)(*args[1])
+            if str(got.dtype).split(".")[-1] != str(want.dtype).split(".")[-1] or not np.allclose(hw._C.to_numpy(got.to(hw.complex128)), want.to(torch.complex128).numpy(), rtol=1e-2):
+                wrong.append(f"{a} {op} {kind} {b}: {got.dtype}, torch has {want.dtype}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow])
+@pytest.mark.parametrize("number", [2, 2.0, True])
+def test_numbers_on_either_side(op: Any, number: Any) -> None:
+    for data in ([1, 2, 3], [1.0, 2.5, 3.0]):
+        if number is True and op in (operator.sub, operator.floordiv, operator.mod, operator.pow):
+            continue
+        for args in (lambda lib: (lib.tensor(data), number), lambda lib: (number, lib.tensor(data))):
+            got, want = op(*args(hw)), op(*args(torch))
+            assert str(got.dtype).split(".")[-1] == str(want.dtype).split(".")[-1]
+            np.testing.assert_allclose(hw._C.to_numpy(got), want.numpy(), rtol=1e-6)
+
+
+def test_integer_division_signs() -> None:
+    """Every pair of small integers, in every integer dtype, as in torch (and Python for floor and %)."""
+    values = [-128, -7, -3, -1, 1, 2, 3, 7, 127]
+    for dtype in ("int8", "int16", "int32", "int64"):
+        a, b = (torch.tensor(x, dtype=getattr(torch, dtype)) for x in zip(*itertools.product(values, values)))
+        x, y = hw.from_numpy(a.numpy()), hw.from_numpy(b.numpy())
+        for name, args in (("floor_divide", {}), ("remainder", {}), ("fmod", {}), ("div", {"rounding_mode": "floor"}), ("div", {"rounding_mode": "trunc"})):
+            keep = ~((a == -128) & (b == -1)) if dtype == "int8" else torch.ones_like(a, dtype=torch.bool)  # overflows
+            want, got = getattr(torch, name)(a, b, **args), hw._C.to_numpy(getattr(hw, name)(x, y, **args))
+            np.testing.assert_array_equal(got[keep.numpy()], want.numpy()[keep.numpy()], err_msg=f"{name} {args} {dtype}")
+
+
+def test_inplace_comparison_writes_zeros_and_ones() -> None:
+    x = hw.tensor([1.0, 2.0, 3.0])
+    assert x.lt_(2.5) is x
+    assert x.tolist() == [1.0, 1.0, 0.0] and x.dtype == hw.float32
+
+
+def test_aliases_are_torch_names() -> None:
+    from headwater.aliases import ALIASES
+
+    for alias, name in ALIASES.items():
+        assert hasattr(torch, alias) or hasattr(torch.Tensor, alias), alias
+        assert getattr(hw, alias) is getattr(hw, name), alias
