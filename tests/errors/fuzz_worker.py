@@ -1,0 +1,166 @@
+"""Calls ops with hostile arguments in a process of its own, under a memory limit. test_fuzz.py starts it and reads its report.
+
+    python fuzz_worker.py REPORT SEED CASES FIRST OP...
+
+Every case is written to REPORT before it runs, so that a crash or a hang names its case. FIRST: cases before it are skipped.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import resource
+import sys
+import warnings
+import zlib
+from typing import Any
+
+import numpy as np
+import torch
+from hostile import Hostile, build
+
+import headwater as hw
+
+ALLOWED = (ValueError, TypeError, IndexError, RuntimeError, NotImplementedError, MemoryError, KeyError, OverflowError)
+MEMORY = 3 << 30   # bytes beyond what the imports took
+SECONDS = 20       # per op
+LARGEST = 1 << 20  # elements: larger results are not compared
+LOOSE = {"float16": 5e-3, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
+# Results without defined values.
+UNCOMPARED = ("empty", "new_empty", "empty_like", "empty_strided")
+
+
+def limit_memory() -> None:
+    with open("/proc/self/statm") as f:
+        used = int(f.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def tensors(result: Any) -> list:
+    if isinstance(result, (list, tuple)):
+        return [t for r in result for t in tensors(r)]
+    return [result] if isinstance(result, (hw.Tensor, torch.Tensor)) else []
+
+
+def function_of(lib: Any, name: str, form: str, args: list) -> Any:
+    """What to call, and the arguments; None if this library has no such form."""
+    tensor = hw.Tensor if lib is hw else torch.Tensor
+    if form == "function":
+        f = getattr(lib, name, None)
+        if f is None and lib is torch:
+            f = getattr(torch.nn.functional, name, None)
+        return f
+    if not args or not isinstance(args[0], tensor):
+        return None
+    return getattr(tensor, name + ("_" if form == "inplace" else ""), None)
+
+
+def as_array(t: Any) -> np.ndarray:
+    if isinstance(t, hw.Tensor):
+        t = t.detach()
+        return hw._C.to_numpy(hw.cast(t, hw.float32) if t.dtype == hw.bfloat16 else t)
+    t = t.detach().resolve_conj().resolve_neg()
+    return (t.float() if t.dtype == torch.bfloat16 else t).numpy()
+
+
+def compare(got: list, want: list) -> str:
+    """What differs, or nothing. Only outputs of the same number are compared: torch has other extra outputs here and there."""
+    if len(got) != len(want):
+        return ""
+    for g, w in zip(got, want):
+        a, b = str(g.dtype).rsplit(".", 1)[-1], str(w.dtype).rsplit(".", 1)[-1]
+        if a != b:
+            return f"dtype {a}, torch has {b}"
+        if tuple(g.shape) != tuple(w.shape):
+            return f"shape {tuple(g.shape)}, torch has {tuple(w.shape)}"
+        if g.numel() > LARGEST:
+            continue
+        x, y = as_array(g), as_array(w)
+        tol = LOOSE.get(a, 1e-6)
+        if x.dtype.kind in "fc":
+            with np.errstate(all="ignore"):
+                x, y = x.astype("complex128"), y.astype("complex128")
+                if not np.allclose(x, y, rtol=tol, atol=tol, equal_nan=True):
+                    return f"values {x.ravel()[:6]}, torch has {y.ravel()[:6]}"
+        elif not np.array_equal(x, y):
+            return f"values {x.ravel()[:6]}, torch has {y.ravel()[:6]}"
+    return ""
+
+
+class Worker:
+    def __init__(self, report: str, seed: int, first: int):
+        self.file = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self.seed, self.first, self.index = seed, first, 0
+
+    def say(self, **entry: Any) -> None:
+        os.write(self.file, (json.dumps(entry) + "\n").encode())
+
+    def run_op(self, name: str, cases: int) -> None:
+        info = hw._C.describe_op(name)
+        hostile = Hostile(self.seed * 1000003 + zlib.crc32(name.encode()))
+        forms = ["function"] * 3 + ["method"] * info["method"] + ["inplace"] * info["inplace"]
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        for _ in range(cases):
+            args, kwargs = hostile.call(info)
+            form = hostile.r.choice(forms)
+            self.index += 1
+            if self.index > self.first:
+                self.run_case(name, info, form, args, kwargs)
+        faulthandler.cancel_dump_traceback_later()
+
+    def run_case(self, name: str, info: dict, form: str, args: list, kwargs: dict) -> None:
+        text = f"{form} {name}({', '.join([repr(a) for a in args] + [f'{k}={v!r}' for k, v in kwargs.items()])})"
+        self.say(index=self.index, op=name, phase="headwater", call=text)
+        try:
+            mine = build(args, hw), {k: build(v, hw) for k, v in kwargs.items()}
+            function = function_of(hw, name, form, mine[0])
+            if function is None:
+                return
+            if form == "inplace":
+                mine[0][0] = mine[0][0].clone()
+            hw.manual_seed(1)
+            result = function(*mine[0], **mine[1])
+            got = tensors(result)
+            arrays = [as_array(t) for t in got if t.numel() <= LARGEST]  # touches every element
+            del arrays
+        except ALLOWED as e:
+            if name not in str(e) and not isinstance(e, MemoryError):
+                self.say(index=self.index, finding="message", call=text, detail=f"{type(e).__name__} does not name the op: {e}")
+            return
+        except BaseException as e:  # noqa: BLE001  any other class is what this looks for
+            self.say(index=self.index, finding="exception", call=text, detail=f"{type(e).__name__}: {e}")
+            return
+        if info["random"] or name in UNCOMPARED:
+            return
+        self.say(index=self.index, op=name, phase="torch", call=text)
+        try:
+            theirs = build(args, torch), {k: build(v, torch) for k, v in kwargs.items()}
+            function = function_of(torch, name, form, theirs[0])
+            if function is None:
+                return
+            if form == "inplace":
+                theirs[0][0] = theirs[0][0].clone()
+            want = tensors(function(*theirs[0], **theirs[1]))
+        except Exception:  # noqa: BLE001  torch refuses: nothing to compare
+            return
+        difference = compare(got, want)
+        if difference:
+            self.say(index=self.index, finding="difference", call=text, detail=difference)
+
+
+def main() -> None:
+    report, seed, cases, first, *ops = sys.argv[1:]
+    warnings.simplefilter("ignore")
+    faulthandler.enable()
+    torch.set_num_threads(1)
+    limit_memory()
+    worker = Worker(report, int(seed), int(first))
+    for name in ops:
+        worker.run_op(name, int(cases))
+    worker.say(done=True)
+
+
+if __name__ == "__main__":
+    main()
