@@ -62,7 +62,7 @@ Dims broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b) {
   for (size_t i = 0; i < b.size(); ++i) {
     int64_t x = a[shift + i], y = b[i];
     if (x == y || y == 1) continue;
-    check(x == 1, "shapes ", Dims(a), " and ", Dims(b), " do not broadcast: sizes ", x, " and ", y, " differ at axis ",
+    check_runtime(x == 1, "shapes ", Dims(a), " and ", Dims(b), " do not broadcast: sizes ", x, " and ", y, " differ at axis ",
           static_cast<int64_t>(shift + i), ". Sizes must be equal, or one of them 1.");
     out[shift + i] = y;
   }

@@ -155,5 +155,5 @@ def test_cast_pair(dtype: str, to: str) -> None:
     np.testing.assert_array_equal(hw._C.to_numpy(hw.cast(got, hw.complex128)), want.to(torch.complex128).numpy())
 
 
-op_test("cast", samples=lambda: [Sample(randn(3, 5), hw.float64), Sample(randn(0), hw.float32), Sample(randn(), hw.bfloat16)],
-        dtypes=FLOATS, grad=True, grad_tol=1e-2)
+op_test("cast", samples=lambda: [Sample(randn(3, 5), hw.float64), Sample(randn(0), hw.float32), Sample(randn(), hw.bfloat16, sample_grad=False)],
+        dtypes=FLOATS, grad=True)

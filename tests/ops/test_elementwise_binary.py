@@ -26,7 +26,7 @@ def pairs(low: float | None = None, high: float = 1.0, *extra: Any, **kwargs: An
 def nonzero(*shape: int) -> np.ndarray:
     """At least 0.4 away from zero, so that no integer dtype rounds to zero."""
     x = randn(*shape)
-    return x + np.where(x < 0, -0.4, 0.4)
+    return np.asarray(x + np.where(x < 0, -0.4, 0.4))
 
 
 def specials() -> Sample:
@@ -125,7 +125,7 @@ op_test("addcdiv", torch=torch.addcdiv, samples=lambda: [Sample(randn(3, 5), ran
 op_test("masked_fill", torch=lambda x, mask, value: x.masked_fill(mask, value), samples=lambda: [
     Sample(randn(3, 5), booleans(3, 5), 2), Sample(randn(3, 5), booleans(5), fixed(np.array(1))), Sample(randn(3, 1), booleans(2, 1, 4), 0), Sample(randn(0), booleans(0), 1)],
     dtypes=ALL, grad=True, errors=[
-        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), 1.5), RuntimeError, "cannot be stored in i64"),
+        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), 1.5), RuntimeError, "value 1.5 cannot be stored in i64"),
         (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([1, 0]), 1), TypeError, "'mask' must have bool"),
         (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), hw.tensor([1])), RuntimeError, "0-d tensor")])
 
@@ -186,4 +186,16 @@ def test_aliases_are_torch_names() -> None:
 
     for alias, name in ALIASES.items():
         assert hasattr(torch, alias) or hasattr(torch.Tensor, alias), alias
+        assert hasattr(hw, name), f"alias {alias} of {name}, which is not there"
         assert getattr(hw, alias) is getattr(hw, name), alias
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: hw.sub(hw.tensor([True]), hw.tensor([True])), "bool tensors cannot be subtracted"),
+    (lambda: hw.tensor([True]) - 1, "bool tensors cannot be subtracted"),
+    (lambda: hw.add(hw.tensor([1]), hw.tensor([1]), alpha=1.5), "alpha must be an integer"),
+    (lambda: hw.tensor([1], dtype=hw.uint8).masked_fill(hw.tensor([True]), 300), "value 300 cannot be stored in u8"),
+])
+def test_refused(call: Any, text: str) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        call()

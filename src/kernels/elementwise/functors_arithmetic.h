@@ -23,7 +23,6 @@ struct div : Binary<"div", kInexact> { template <class T> T operator()(T a, T b)
 struct add_scaled : Binary<"add_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::add(a, math::mul(p.get<T>(0), b)); } };
 struct sub_scaled : Binary<"sub_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::sub(a, math::mul(p.get<T>(0), b)); } };
 struct neg : Unary<"neg", kNumbers> { template <class T> T operator()(T x) const { return math::neg(x); } };
-struct positive : Unary<"positive", kAll> { template <class T> T operator()(T x) const { return x; } };
 struct square : Unary<"square", kNumbers> { template <class T> T operator()(T x) const { return math::mul(x, x); } };
 struct reciprocal : Unary<"reciprocal", kInexact> { template <class T> T operator()(T x) const { return math::div(T(1), x); } };
 struct sqrt : Unary<"sqrt", kInexact> { template <class T> T operator()(T x) const { return math::sqrt(x); } };
@@ -54,19 +53,14 @@ struct round : Unary<"round", kReals> {  // round(x, decimals=0), halves to even
 };
 
 // Limits. A NaN stays a NaN.
-struct clamp : Unary<"clamp", kReals> {  // clamp(x, min=None, max=None)
-  template <class T> T operator()(const Params& p, T x) const {
-    if (p.given(0)) x = math::at_least(x, p.get<T>(0));
-    if (p.given(1)) x = math::at_most(x, p.get<T>(1));
-    return x;
-  }
-};
+struct clamp_min : Binary<"clamp_min", kReals> { template <class T> T operator()(T x, T low) const { return math::maximum(x, low); } };
+struct clamp_max : Binary<"clamp_max", kReals> { template <class T> T operator()(T x, T high) const { return math::minimum(x, high); } };
 struct clamp_tensor : Ternary<"clamp_tensor", kReals> { template <class T> T operator()(T x, T low, T high) const { return math::minimum(math::maximum(x, low), high); } };
 struct threshold : Unary<"threshold", kReals> { template <class T> T operator()(const Params& p, T x) const { return select(x <= p.get<T>(0), p.get<T>(1), x); } };
 struct hardtanh : Unary<"hardtanh", kReals> { template <class T> T operator()(const Params& p, T x) const { return math::at_most(math::at_least(x, p.get<T>(0)), p.get<T>(1)); } };
 struct relu : Unary<"relu", kReals> { template <class T> T operator()(T x) const { return math::at_least(x, T(0)); } };
 struct relu6 : Unary<"relu6", kReals> { template <class T> T operator()(T x) const { return math::at_most(math::at_least(x, T(0)), T(6)); } };
-struct nan_to_num : Unary<"nan_to_num", kReals> {  // nan_to_num(x, nan=0, posinf=None, neginf=None)
+struct nan_to_num : Unary<"_nan_to_num", kReals> {  // nan_to_num(x, nan=0, posinf=None, neginf=None)
   template <class T> T operator()(const Params& p, T x) const {
     if constexpr (Integer<T>) {
       return x;
@@ -111,8 +105,8 @@ struct lerp : Ternary<"lerp", kInexact> {  // from the nearer end, as torch does
 struct addcmul : Ternary<"addcmul", kNumbers> { template <class T> T operator()(const Params& p, T x, T a, T b) const { return math::add(x, math::mul(p.get_or(0, T(1)), math::mul(a, b))); } };
 struct addcdiv : Ternary<"addcdiv", kInexact> { template <class T> T operator()(const Params& p, T x, T a, T b) const { return math::add(x, math::mul(p.get_or(0, T(1)), math::div(a, b))); } };
 
-using Arithmetic = Family<add, sub, mul, div, add_scaled, sub_scaled, neg, positive, square, reciprocal, sqrt, rsqrt, abs, sign, sgn, real, imag, conj, angle>;
-using Rounding = Family<ceil, floor, trunc, frac, round, clamp, clamp_tensor, threshold, hardtanh, relu, relu6, nan_to_num>;
+using Arithmetic = Family<add, sub, mul, div, add_scaled, sub_scaled, neg, square, reciprocal, sqrt, rsqrt, abs, sign, sgn, real, imag, conj, angle>;
+using Rounding = Family<ceil, floor, trunc, frac, round, clamp_min, clamp_max, clamp_tensor, threshold, hardtanh, relu, relu6, nan_to_num>;
 using Simple = Family<leaky_relu, hardsigmoid, hardswish, softsign, softshrink, hardshrink, deg2rad, rad2deg, maximum, minimum, fmax, fmin, copysign, heaviside, where, lerp, addcmul, addcdiv>;
 
 // clang-format on

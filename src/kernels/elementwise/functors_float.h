@@ -53,6 +53,7 @@ struct erfc : Unary<"erfc", kFloats, 8> { template <class T> T operator()(T x) c
 struct erfinv : Unary<"erfinv", kFloats, 16> { template <class T> T operator()(T x) const { return math::erfinv(x); } };
 struct lgamma : Unary<"lgamma", kFloats, 16> { template <class T> T operator()(T x) const { return math::lgamma(x); } };
 struct digamma : Unary<"digamma", kFloats, 16> { template <class T> T operator()(T x) const { return math::digamma(x); } };
+struct trigamma : Unary<"trigamma", kFloats, 16> { template <class T> T operator()(T x) const { return math::trigamma(x); } };
 struct nextafter : Binary<"nextafter", kFloats, 4> { template <class T> T operator()(T x, T y) const { return math::nextafter(x, y); } };
 struct xlogy : Binary<"xlogy", kFloats, 4> { template <class T> T operator()(T x, T y) const { return select(y != y, y, select(x == T(0), T(0), x * math::log(y))); } };
 struct logaddexp : Binary<"logaddexp", kFloats, 8> { template <class T> T operator()(T a, T b) const { return select(a == b, a + T(std::numbers::ln2), math::maximum(a, b) + math::log1p(math::exp(-math::abs(a - b)))); } };
@@ -74,7 +75,7 @@ struct tanhshrink : Unary<"tanhshrink", kFloats, 4> { template <class T> T opera
 using Exponential = Family<exp, exp2, expm1, log, log2, log10, log1p, logit, sigmoid, tanh>;
 using Hyperbolic = Family<sinh, cosh, asinh, acosh, atanh>;
 using Trigonometric = Family<sin, cos, tan, asin, acos, atan, atan2, hypot, sinc>;
-using Special = Family<erf, erfc, erfinv, lgamma, digamma, nextafter, xlogy, logaddexp, logaddexp2>;
+using Special = Family<erf, erfc, erfinv, lgamma, digamma, trigamma, nextafter, xlogy, logaddexp, logaddexp2>;
 using Activation = Family<logsigmoid, silu, gelu, gelu_tanh, softplus, elu, selu, celu, mish, tanhshrink>;
 
 // clang-format on

@@ -52,7 +52,7 @@ struct remainder : Binary<"remainder", kReals, 2> { template <class T> T operato
 struct fmod : Binary<"fmod", kReals, 2> { template <class T> T operator()(T a, T b) const { if constexpr (Integer<T>) return math::modulo(a, b); else return math::fmod(a, b); } };
 struct gcd : Binary<"gcd", kIntegers, 8> { template <class T> T operator()(T a, T b) const { return math::gcd(a, b); } };
 struct lcm : Binary<"lcm", kIntegers, 8> { template <class T> T operator()(T a, T b) const { const T g = math::gcd(a, b); const T r = g == 0 ? T(0) : math::mul(math::quotient(a, g), b); return r < 0 ? math::neg(r) : r; } };
-struct pow : Binary<"pow", kNumbers, 4> { template <class T> T operator()(T a, T b) const { if constexpr (Integer<T>) return math::integer_power(a, b); else return math::pow(a, b); } };
+struct pow : Binary<"_pow", kNumbers, 4> { template <class T> T operator()(T a, T b) const { if constexpr (Integer<T>) return math::integer_power(a, b); else return math::pow(a, b); } };
 
 using Comparison = Family<eq, ne, lt, le, gt, ge>;
 using Logic = Family<logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, isposinf, isneginf, signbit>;

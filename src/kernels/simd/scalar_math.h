@@ -121,6 +121,31 @@ T digamma(T x) {
   return static_cast<T>(digamma_double(static_cast<double>(x)));
 }
 
+/// Derivative of digamma: reflection, recurrence up to 10, asymptotic series (Abramowitz and Stegun 6.4.12).
+inline double trigamma_double(double x) {
+  double result = 0, sign = 1;
+  if (x <= 0) {
+    const double sine = std::sin(std::numbers::pi * (x - std::floor(x)));
+    if (sine == 0) return std::numeric_limits<double>::infinity();
+    result = std::numbers::pi * std::numbers::pi / (sine * sine);
+    sign = -1;
+    x = 1 - x;
+  }
+  double sum = 0;
+  while (x < 10) {
+    sum += 1 / (x * x);
+    x += 1;
+  }
+  const double z = 1 / (x * x);
+  double series = 7.0 / 6;  // Bernoulli numbers B_2k, from k = 7 down
+  for (double c : {-691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6}) series = c + z * series;
+  return result + sign * (sum + (1 + 0.5 / x + z * series) / x);
+}
+template <Real T>
+T trigamma(T x) {
+  return static_cast<T>(trigamma_double(static_cast<double>(x)));
+}
+
 template <Complex T>
 using Wider = std::complex<double>;
 

@@ -35,6 +35,7 @@ template <class T> HWY_INLINE Pack<T> erfc(Pack<T> x) { return each_lane([](T t)
 template <class T> HWY_INLINE Pack<T> erfinv(Pack<T> x) { return each_lane([](T t) { return erfinv(t); }, x); }
 template <class T> HWY_INLINE Pack<T> lgamma(Pack<T> x) { return each_lane([](T t) { return lgamma(t); }, x); }
 template <class T> HWY_INLINE Pack<T> digamma(Pack<T> x) { return each_lane([](T t) { return digamma(t); }, x); }
+template <class T> HWY_INLINE Pack<T> trigamma(Pack<T> x) { return each_lane([](T t) { return trigamma(t); }, x); }
 template <class T> HWY_INLINE Pack<T> nextafter(Pack<T> x, Pack<T> y) { return each_lane([](T t, T u) { return nextafter(t, u); }, x, y); }
 // clang-format on
 

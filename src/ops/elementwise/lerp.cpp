@@ -5,6 +5,13 @@
 
 namespace hw {
 
+/// 1 - weight; of a Python number in double precision.
+static Tensor complement(const Tensor& weight) {
+  if (!weight->wrapped) return 1 - weight;
+  const Scalar w = weight.item();
+  return number(w.kind() == Scalar::Kind::Complex ? Scalar(1.0 - w.c128()) : Scalar(1.0 - w.f64()));
+}
+
 static const RegisterOp op = OpDef("lerp")
                                  .doc("Returns input + weight * (end - input).")
                                  .in("input", "the value at weight 0", inexact)
@@ -17,7 +24,7 @@ static const RegisterOp op = OpDef("lerp")
                                  .sbp(sbp::elementwise)
                                  .grad("input end weight",
                                        [](GradCtx& g) {
-                                         if (g.needs(0)) g.dx(0, g.dy() * conj(1 - g.in(2)));
+                                         if (g.needs(0)) g.dx(0, g.dy() * conj(complement(g.in(2))));
                                          if (g.needs(1)) g.dx(1, g.dy() * conj(g.in(2)));
                                          if (g.needs(2)) g.dx(2, g.dy() * conj(g.in(1) - g.in(0)));
                                        })

@@ -1,5 +1,6 @@
 // logit: the inverse of the sigmoid.
 #include <limits>
+
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"

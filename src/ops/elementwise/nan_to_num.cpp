@@ -1,5 +1,6 @@
 // nan_to_num: numbers instead of NaN and infinities.
 #include <limits>
+
 #include "op/math.h"
 #include "op/rules.h"
 

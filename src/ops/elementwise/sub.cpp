@@ -1,27 +1,37 @@
 // sub: the difference.
+#include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
 
 namespace hw {
 
+static DType sub_dtype(const InferCtx& c) {
+  check_runtime(is_inexact(c.compute) || c.attr("alpha").scalar().kind() <= Scalar::Kind::Int,
+                "alpha must be an integer for integer tensors, got ", c.attr("alpha"));
+  for (const TensorSpec& s : c.in)
+    check_runtime(s.dtype != DType::Bool, "bool tensors cannot be subtracted; use ^ or logical_xor(), or ~ to invert");
+  return c.compute;
+}
+
 static const RegisterOp op = OpDef("sub")
-    .doc("Subtracts alpha * other from input, element by element, with broadcasting.")
-    .in("input", "any shape", any_dtype)
-    .in("other", "any shape that broadcasts with input", any_dtype)
-    .attr("alpha", Scalar(1), "factor of other")
-    .keyword()
-    .promote()
-    .out("y", dtype::promoted, shape::broadcast)
-    .inplace()
-    .autocast(Autocast::Widest)
-    .sbp(sbp::additive)
-    .grad("", [](GradCtx& g) {
-      g.dx(0, g.dy());
-      if (!g.needs(1)) return;
-      const Scalar& alpha = g.attr("alpha").scalar();
-      g.dx(1, -(alpha == Scalar(1) ? g.dy() : g.dy() * alpha));
-    })
-    .onnx("Sub");
+                                 .doc("Subtracts alpha * other from input, element by element, with broadcasting.")
+                                 .in("input", "any shape", any_dtype)
+                                 .in("other", "any shape that broadcasts with input", any_dtype)
+                                 .attr("alpha", Scalar(1), "factor of other")
+                                 .keyword()
+                                 .promote()
+                                 .out("y", sub_dtype, shape::broadcast)
+                                 .inplace()
+                                 .autocast(Autocast::Widest)
+                                 .sbp(sbp::additive)
+                                 .grad("",
+                                       [](GradCtx& g) {
+                                         g.dx(0, g.dy());
+                                         if (!g.needs(1)) return;
+                                         const Scalar& alpha = g.attr("alpha").scalar();
+                                         g.dx(1, -(alpha == Scalar(1) ? g.dy() : g.dy() * alpha));
+                                       })
+                                 .onnx("Sub");
 
 }  // namespace hw
