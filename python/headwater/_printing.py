@@ -41,7 +41,7 @@ class _Format:
             self.whole = all(v == math.ceil(v) for v in finite)
             if finite:
                 low, high = min(finite), max(finite)
-                self.scientific = high / low > 1000 or high > 1e8 or low < 1e-4 if not self.whole else high / low > 1000 and high > 1e8
+                self.scientific = high / low > 1000 or high > 1e8 or (not self.whole and low < 1e-4)
             if _options["sci_mode"] is not None:
                 self.scientific = _options["sci_mode"]
         self.width = max((len(self.one(v)) for v in values), default=0)

@@ -74,7 +74,9 @@ Tensor Tensor::empty_strided(std::span<const int64_t> shape, std::span<const int
 Tensor Tensor::empty_strided_unchecked(const TensorSpec& spec) {
   auto body = make_ref<TensorBody>();
   body->numel = hw::numel(spec.shape);
-  body->storage = make_ref<Storage>(static_cast<size_t>(body->numel * dtype_size(spec.dtype)));
+  int64_t bytes = 0;
+  check(!__builtin_mul_overflow(body->numel, dtype_size(spec.dtype), &bytes), spec, " exceeds 2^63 - 1 bytes");
+  body->storage = make_ref<Storage>(static_cast<size_t>(bytes));
   body->dtype = spec.dtype;
   body->device = spec.device;
   body->shape = spec.shape;

@@ -35,11 +35,14 @@ def test_result_type_of_tensors_scalars_and_numbers(a):
         for shapes in (((2,), ()), ((), (2,)), ((), ())):
             x = [hw.ones(s, dtype=getattr(hw, d)) for s, d in zip(shapes, (a, b), strict=True)]
             y = [torch.ones(s, dtype=getattr(torch, d)) for s, d in zip(shapes, (a, b), strict=True)]
-            assert hw.result_type(*x).name == str(torch.result_type(*y)).split(".")[1], (a, b, shapes)
+            want = str(torch.result_type(*y)).split(".")[1]
+            if want != "complex32":  # which this library does not have
+                assert hw.result_type(*x).name == want, (a, b, shapes)
     for number in (True, 3, 2.5, 1j):
         for shape in ((2,), ()):
             want = torch.result_type(torch.ones(shape, dtype=getattr(torch, a)), number)
-            assert hw.result_type(hw.ones(shape, dtype=getattr(hw, a)), number).name == str(want).split(".")[1], (a, number, shape)
+            if want != torch.complex32:
+                assert hw.result_type(hw.ones(shape, dtype=getattr(hw, a)), number).name == str(want).split(".")[1], (a, number, shape)
 
 
 def test_python_data_gives_torchs_dtypes():
