@@ -133,7 +133,7 @@ op_test("glu", torch=F.glu, samples=lambda: [Sample(randn(3, 4)), Sample(randn(4
 # ---------------------------------------------------------------- bounds
 op_test("clamp", torch=torch.clamp, samples=lambda: [
     Sample(randn(3, 5), -0.5, 0.7), Sample(randn(3, 5), min=0.1), Sample(randn(67), max=0.1), Sample(randn(), -0.2, 0.2), Sample(randn(0), 0, 1),
-    Sample(randn(4), 1, -1, sample_grad=False), Sample(randn(3, 4), uniform(-1, 0, 4), uniform(0, 1, 3, 1)),
+    Sample(randn(4), 2, 1, sample_grad=False), Sample(randn(3, 4), uniform(-1, 0, 4), uniform(0, 1, 3, 1)),
     Sample(randn(3, 4), min=uniform(-1, 1, 4)), Sample(special(), -1.0, 2.0, sample_dtypes=FLOATS, sample_grad=False)],
     dtypes=REAL, grad=True, grad2=True, errors=[(lambda hw: hw.clamp(hw.tensor([1.0])), ValueError, "at least one of min and max")])
 op_test("clamp_min", torch=torch.clamp_min, samples=lambda: [Sample(randn(3, 5), 0.2), Sample(randn(3, 4), randn(4)), Sample(randn(), 0), Sample(special(), 0.5, sample_dtypes=FLOATS, sample_grad=False)],

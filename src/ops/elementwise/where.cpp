@@ -9,7 +9,7 @@ static const RegisterOp op =
     OpDef("where")
         .doc("Returns elements of input where condition is True, else of other.")
         .example(">>> hw.where(hw.tensor([True, False]), hw.tensor([1, 2]), hw.tensor([3, 4]))\ntensor([1, 4])")
-        .in("condition", "bool, or integers whose zeros are False", boolean | integral)
+        .in("condition", "bool", boolean)
         .in("input", "any shape that broadcasts with condition")
         .in("other", "any shape that broadcasts with the two")
         .promote()
