@@ -77,7 +77,7 @@ struct leaky_relu : Unary<"leaky_relu", kFloats> { template <class T> T operator
 struct hardsigmoid : Unary<"hardsigmoid", kFloats> { template <class T> T operator()(T x) const { return math::at_most(math::at_least(x + T(3), T(0)), T(6)) / T(6); } };
 struct hardswish : Unary<"hardswish", kFloats> { template <class T> T operator()(T x) const { return x * math::at_most(math::at_least(x + T(3), T(0)), T(6)) / T(6); } };
 struct softsign : Unary<"softsign", kFloats> { template <class T> T operator()(T x) const { return x / (T(1) + math::abs(x)); } };
-struct softshrink : Unary<"softshrink", kFloats> { template <class T> T operator()(const Params& p, T x) const { const T l = p.get<T>(0); return select(x > l, x - l, select(x < -l, x + l, x * T(0))); } };
+struct softshrink : Unary<"softshrink", kFloats> { template <class T> T operator()(const Params& p, T x) const { const T l = p.get<T>(0); return select(x > l, x - l, select(x < -l, x + l, select(x == x, T(0), x))); } };
 struct hardshrink : Unary<"hardshrink", kFloats> { template <class T> T operator()(const Params& p, T x) const { const T l = p.get<T>(0); return select((x >= -l) & (x <= l), T(0), x); } };
 struct deg2rad : Unary<"deg2rad", kFloats> { template <class T> T operator()(T x) const { return x * T(std::numbers::pi / 180); } };
 struct rad2deg : Unary<"rad2deg", kFloats> { template <class T> T operator()(T x) const { return x * T(180 / std::numbers::pi); } };

@@ -1,4 +1,5 @@
 // Functors of elementary and special functions and the activations made of them. Included once per instruction set.
+#include "core/half.h"
 #include "kernels/elementwise/params.h"
 #include "kernels/simd/math.h"
 
@@ -55,6 +56,19 @@ struct lgamma : Unary<"lgamma", kFloats, 16> { template <class T> T operator()(T
 struct digamma : Unary<"digamma", kFloats, 16> { template <class T> T operator()(T x) const { return math::digamma(x); } };
 struct trigamma : Unary<"trigamma", kFloats, 16> { template <class T> T operator()(T x) const { return math::trigamma(x); } };
 struct nextafter : Binary<"nextafter", kFloats, 4> { template <class T> T operator()(T x, T y) const { return math::nextafter(x, y); } };
+template <class H> struct NextHalf {  // in the precision of 16-bit floats
+  static constexpr bool kScalarOnly = true;
+  float operator()(float x, float y) const {
+    if (x != x || y != y) return x + y;
+    if (x == y) return y;
+    H h(x);
+    if (x == 0) { h.bits = 1; return std::copysign(float(h), y); }
+    h.bits = static_cast<uint16_t>(h.bits + ((y > x) == (x > 0) ? 1 : -1));
+    return h;
+  }
+};
+struct nextafter_f16 : Binary<"nextafter_f16", dtype_bit(DType::F32), 4>, NextHalf<Half> {};
+struct nextafter_bf16 : Binary<"nextafter_bf16", dtype_bit(DType::F32), 4>, NextHalf<BFloat16> {};
 struct xlogy : Binary<"xlogy", kFloats, 4> { template <class T> T operator()(T x, T y) const { return select(y != y, y, select(x == T(0), T(0), x * math::log(y))); } };
 struct logaddexp : Binary<"logaddexp", kFloats, 8> { template <class T> T operator()(T a, T b) const { return select(a == b, a + T(std::numbers::ln2), math::maximum(a, b) + math::log1p(math::exp(-math::abs(a - b)))); } };
 struct logaddexp2 : Binary<"logaddexp2", kFloats, 8> { template <class T> T operator()(T a, T b) const { return select(a == b, a + T(1), math::maximum(a, b) + math::log1p(math::exp2(-math::abs(a - b))) * T(std::numbers::log2e)); } };
@@ -75,7 +89,7 @@ struct tanhshrink : Unary<"tanhshrink", kFloats, 4> { template <class T> T opera
 using Exponential = Family<exp, exp2, expm1, log, log2, log10, log1p, logit, sigmoid, tanh>;
 using Hyperbolic = Family<sinh, cosh, asinh, acosh, atanh>;
 using Trigonometric = Family<sin, cos, tan, asin, acos, atan, atan2, hypot, sinc>;
-using Special = Family<erf, erfc, erfinv, lgamma, digamma, trigamma, nextafter, xlogy, logaddexp, logaddexp2>;
+using Special = Family<erf, erfc, erfinv, lgamma, digamma, trigamma, nextafter, nextafter_f16, nextafter_bf16, xlogy, logaddexp, logaddexp2>;
 using Activation = Family<logsigmoid, silu, gelu, gelu_tanh, softplus, elu, selu, celu, mish, tanhshrink>;
 
 // clang-format on

@@ -51,7 +51,7 @@ struct div_trunc : Binary<"div_trunc", kReals, 2> { template <class T> T operato
 struct remainder : Binary<"remainder", kReals, 2> { template <class T> T operator()(T a, T b) const { return math::remainder(a, b); } };
 struct fmod : Binary<"fmod", kReals, 2> { template <class T> T operator()(T a, T b) const { if constexpr (Integer<T>) return math::modulo(a, b); else return math::fmod(a, b); } };
 struct gcd : Binary<"gcd", kIntegers, 8> { template <class T> T operator()(T a, T b) const { return math::gcd(a, b); } };
-struct lcm : Binary<"lcm", kIntegers, 8> { template <class T> T operator()(T a, T b) const { const T g = math::gcd(a, b); const T r = g == 0 ? T(0) : math::mul(math::quotient(a, g), b); return r < 0 ? math::neg(r) : r; } };
+struct lcm : Binary<"lcm", kIntegers, 8> { template <class T> T operator()(T a, T b) const { return math::lcm(a, b); } };
 struct pow : Binary<"_pow", kNumbers, 4> { template <class T> T operator()(T a, T b) const { if constexpr (Integer<T>) return math::integer_power(a, b); else return math::pow(a, b); } };
 
 using Comparison = Family<eq, ne, lt, le, gt, ge>;

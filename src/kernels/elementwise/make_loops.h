@@ -64,7 +64,8 @@ template <class F, class T, class Result>
 void loop(const void* const* in, void* out, int64_t n, const LoopParam* params) {
   constexpr auto inputs = std::make_index_sequence<static_cast<size_t>(F::kArity)>();
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if constexpr (Real<T> && std::is_same_v<T, Result>) return pack_loop<F, T>(in, out, n, params, inputs);
+  if constexpr (Real<T> && std::is_same_v<T, Result> && !requires { F::kScalarOnly; })
+    return pack_loop<F, T>(in, out, n, params, inputs);
 #endif
   scalar_loop<F, T, Result>(in, out, n, params, inputs);
 }

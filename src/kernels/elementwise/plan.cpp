@@ -45,12 +45,25 @@ static const ElementwiseEntry* choose_loop(const KernelRequest& request, FindLoo
   return entry;
 }
 
+/// The functor for these attributes and dtypes.
+static std::string_view functor_of(const KernelRequest& request) {
+  const DType d = request.compute;
+  if (request.op == "nextafter" && is_reduced(d)) return d == DType::F16 ? "nextafter_f16" : "nextafter_bf16";
+  return functor_name(request.op, request.attrs);
+}
+
+/// The greatest finite number of a dtype that is computed in a wider one.
+static LoopParam greatest(DType d) {
+  const double v = d == DType::F16 ? 65504.0 : 3.38953138925153547590470800371487867e38;
+  return {v, INT64_MAX, true};
+}
+
 static Dims strides_of(const TensorSpec& s) {
   return s.strides.size() == s.shape.size() ? s.strides : contiguous_strides(s.shape);
 }
 
 bool make_elementwise_plan(const KernelRequest& request, FindLoop find, ElementwisePlan& plan, std::string& why_not) {
-  const std::string_view functor = functor_name(request.op, request.attrs);
+  const std::string_view functor = functor_of(request);
   plan.entry = choose_loop(request, find, functor);
   if (!plan.entry) {
     why_not = text("no functor ", functor, " for ", request.compute);
@@ -62,6 +75,10 @@ bool make_elementwise_plan(const KernelRequest& request, FindLoop find, Elementw
   }
   const TensorSpec& out = request.outputs[0];
   plan.params = loop_params(request.attrs);
+  if (functor == "nan_to_num" && is_reduced(out.dtype)) {
+    if (!plan.params[1].given) plan.params[1] = greatest(out.dtype);
+    if (!plan.params[2].given) plan.params[2] = {-greatest(out.dtype).f, INT64_MIN, true};
+  }
   plan.shape = out.shape;
   plan.dtypes = {out.dtype};
   plan.strides = {strides_of(out)};

@@ -115,16 +115,16 @@ requires std::is_arithmetic_v<T> HWY_INLINE T at_most(T x, T bound) { return x >
 /// NaN if either is one.
 template <class T>
 HWY_INLINE T maximum(T a, T b) {
-  return select((a >= b) | (a != a), a, b);
+  return select((a > b) | (a != a), a, b);
 }
 template <class T>
 HWY_INLINE T minimum(T a, T b) {
-  return select((a <= b) | (a != a), a, b);
+  return select((a < b) | (a != a), a, b);
 }
-/// -1, 0 or 1; NaN for NaN.
+/// -1, 0 or 1; 0 for NaN, as in torch.
 template <class T>
 HWY_INLINE T sign(T x) {
-  return select(x > T(0), T(1), select(x < T(0), static_cast<T>(neg(T(1))), static_cast<T>(x * T(0))));
+  return select(x > T(0), T(1), select(x < T(0), static_cast<T>(neg(T(1))), T(0)));
 }
 
 /// Integer division toward zero without traps: by 0 gives 0, and the smallest number by -1 itself.
@@ -161,6 +161,13 @@ HWY_INLINE T gcd(T a, T b) {
     b = r;
   }
   return a < 0 ? neg(a) : a;
+}
+template <Integer T>
+HWY_INLINE T lcm(T a, T b) {
+  using Int = std::conditional_t<(sizeof(T) < 4), int32_t, T>;  // as torch: the product of narrow types wraps last
+  const T g = gcd(a, b);
+  const Int r = g == 0 ? Int(0) : mul(static_cast<Int>(quotient(a, g)), static_cast<Int>(b));
+  return static_cast<T>(r < 0 ? neg(r) : r);
 }
 /// By squaring, wrapping. Negative exponents: 0, but exact for 1 and -1.
 template <Integer T>

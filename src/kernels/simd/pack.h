@@ -57,7 +57,8 @@ struct Pack {
   friend HWY_INLINE PackMask<T> operator>(Pack a, Pack b) { return hn::Gt(a.v, b.v); }
   friend HWY_INLINE PackMask<T> operator>=(Pack a, Pack b) { return hn::Ge(a.v, b.v); }
   friend HWY_INLINE PackMask<T> operator==(Pack a, Pack b) { return hn::Eq(a.v, b.v); }
-  friend HWY_INLINE PackMask<T> operator!=(Pack a, Pack b) { return hn::Ne(a.v, b.v); }
+  // Not Ne: on AVX-512 that is false for NaN in Highway 1.0.3.
+  friend HWY_INLINE PackMask<T> operator!=(Pack a, Pack b) { return hn::Not(hn::Eq(a.v, b.v)); }
 };
 
 template <class T>

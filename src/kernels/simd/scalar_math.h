@@ -101,9 +101,9 @@ inline double digamma_double(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   double result = 0;
   if (x < 0) {
-    const double fraction = x - std::floor(x);
+    const double fraction = x - std::nearbyint(x);
     if (fraction == 0) return std::nan("");
-    result = -std::numbers::pi / std::tan(std::numbers::pi * (fraction > 0.5 ? fraction - 1 : fraction));
+    result = -std::numbers::pi / std::tan(std::numbers::pi * fraction);
     x = 1 - x;
   }
   while (x < 10) {
