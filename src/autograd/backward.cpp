@@ -55,7 +55,7 @@ class Engine {
   void deliver(GradNode& node, Tensors dx);
   void check_nan(const GradNode& node, const Tensors& dx);
 
-  bool keep_, graph_, restrict_ = false, accumulate_captures_ = false;
+  bool keep_, graph_, restrict_ = false, accumulate_captures_ = false, anomaly_ = false;
   std::unordered_map<GradNode*, std::vector<Capture>> captures_;
   std::unordered_map<GradNode*, Tensors> pending_;
   std::unordered_map<GradNode*, int> dependencies_;
@@ -164,16 +164,16 @@ void Engine::step(GradNode& node, Tensors& dy) {
   Tensors dx;
   if (run) {
     dx = node.apply(dy, keep_);
-    if (t_grad_mode.anomaly) check_nan(node, dx);
+    if (anomaly_) check_nan(node, dx);
   }
   dy.clear();
   deliver(node, std::move(dx));
 }
 
 void Engine::run() {
-  bool anomaly = t_grad_mode.anomaly;
+  anomaly_ = t_grad_mode.anomaly;
   GradModeGuard mode(graph_);
-  t_grad_mode.anomaly = anomaly;
+  t_grad_mode.anomaly = false;  // the engine itself looks, and names the recorded op rather than one of its gradient's
   discover();
   if (restrict_) find_needed();
   std::unordered_set<GradNode*> started;

@@ -210,7 +210,9 @@ Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> i
   if (op.kind() != OpKind::Kernel || (recorded && !op.grad_rule()) || t_autocast.enabled) {
     // By way of a new tensor: composites, and ops whose gradient is that of their parts.
     static const Op copy{"copy_"};
-    Tensor result = op.kind() == OpKind::Composite ? call(op, in, attrs).at(0) : call(op, in, attrs)[0];
+    Tensors parts(in.begin(), in.end());
+    if (recorded) parts[0] = clone(self);  // what the parts save must not be what is overwritten
+    Tensor result = call(op, parts, attrs).at(0);
     check_runtime(result.shape() == self.shape(), op.name(), "_: the result has shape ", result.shape(), ", not that of ", self);
     check_runtime(can_cast(result.dtype(), self.dtype()), op.name(), "_: the result is ", result.dtype(),
                   ", which cannot be stored in ", self);
