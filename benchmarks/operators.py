@@ -10,10 +10,11 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-import headwater as hw
 import numpy as np
 import torch
 from paired import compare, seconds
+
+import headwater as hw
 
 Case = tuple[Callable[[], object], Callable[[], object]]
 CASES: dict[str, Callable[[str], Case]] = {}

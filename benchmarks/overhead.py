@@ -8,10 +8,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-import headwater as hw
 import numpy as np
 import torch
 from paired import compare, seconds
+
+import headwater as hw
 
 
 def small(m: Any) -> dict[str, Callable[[], object]]:

@@ -44,7 +44,7 @@ std::string cpp_default(const AttrDef& a) {
     case AttrValue::Kind::Int: return text(v.i64());
     case AttrValue::Kind::Float: return number_text(v.f64());
     case AttrValue::Kind::Scalar:
-      return v.scalar().kind() == Scalar::Kind::Float ? "Scalar(" + number_text(v.f64()) + ")"
+      return v.scalar().kind() == Scalar::Kind::Float  ? "Scalar(" + number_text(v.f64()) + ")"
              : v.scalar().kind() == Scalar::Kind::Bool ? (v.truth() ? "Scalar(true)" : "Scalar(false)")
                                                        : text("Scalar(int64_t{", v.i64(), "})");
     case AttrValue::Kind::Text: return '"' + v.text() + '"';
@@ -63,7 +63,8 @@ std::string cpp_default(const AttrDef& a) {
 }
 
 std::string identifier(const std::string& name) {
-  static const std::set<std::string> reserved = {"default", "float", "double", "int", "bool", "and", "or", "xor", "not", "new", "delete", "signed"};
+  static const std::set<std::string> reserved = {"default", "float", "double", "int", "bool",   "and",
+                                                 "or",      "xor",   "not",    "new", "delete", "signed"};
   return reserved.count(name) ? name + "_value" : name;
 }
 
@@ -113,7 +114,8 @@ void write(std::ofstream& f, const OpDef& op, bool inplace) {
   size_t n = op.outputs().size();
   std::string type = inplace || (n == 1 && !list) ? "Tensor" : list ? "Tensors" : "std::array<Tensor, " + text(n) + ">";
   std::string name = op.name() + (inplace && !op.name().ends_with("_") ? "_" : "");
-  f << "/// " << op.doc() << "\ninline " << type << " " << identifier(name) << "(" << parameters(op, inplace) << ") {\n";
+  f << "/// " << op.doc() << "\ninline " << type << " " << identifier(name) << "(" << parameters(op, inplace)
+    << ") {\n";
   if (inplace)
     f << body(op, true, "return detail::call_inplace(op, in, ");
   else if (type == "Tensor")

@@ -43,7 +43,8 @@ struct PythonHook final : GradHook {
     Owned g(wrap(gradient));
     Owned result(own(PyObject_CallOneArg(f.ptr(), g.get())));
     if (result.get() == Py_None) return {};
-    check_type(is_tensor(result.get()), "a gradient hook must return a Tensor or None, got ", Py_TYPE(result.get())->tp_name);
+    check_type(is_tensor(result.get()), "a gradient hook must return a Tensor or None, got ",
+               Py_TYPE(result.get())->tp_name);
     return tensor_of(result.get());
   }
   nb::object f;
@@ -64,7 +65,8 @@ class PythonNode final : public GradNode {
   }
   std::string_view name() const override { return name_; }
   Tensors apply(std::span<const Tensor> dy, bool keep) override {
-    check_runtime(static_cast<bool>(f_), "the graph behind ", name_, " was already used for a backward pass and freed; pass retain_graph=True the first time");
+    check_runtime(static_cast<bool>(f_), "the graph behind ", name_,
+                  " was already used for a backward pass and freed; pass retain_graph=True the first time");
     nb::object args = tuple_of(Tensors(dy.begin(), dy.end()));
     Owned result(own(PyObject_CallObject(f_.ptr(), args.ptr())));
     if (!keep) f_.reset();
@@ -73,8 +75,8 @@ class PythonNode final : public GradNode {
       out.push_back(result.get() == Py_None ? Tensor() : tensor_of(result.get()));
     else
       out = tensors_from(nb::handle(result.get()), true);
-    check_runtime(out.size() == next.size(), name_, ": backward returned ", static_cast<int64_t>(out.size()), " gradients for ",
-                  static_cast<int64_t>(next.size()), " inputs");
+    check_runtime(out.size() == next.size(), name_, ": backward returned ", static_cast<int64_t>(out.size()),
+                  " gradients for ", static_cast<int64_t>(next.size()), " inputs");
     return out;
   }
 
@@ -88,7 +90,8 @@ void attach_function(nb::handle outputs, nb::handle inputs, nb::object backward,
   Tensors in = tensors_from(inputs, true), out = tensors_from(outputs, true);
   auto node = make_ref<PythonNode>(std::move(backward), name);
   for (const Tensor& t : in) node->next.push_back(gradient_edge(t));
-  for (const Tensor& t : out) node->outputs.push_back(t.defined() ? GradNode::OutputInfo{t.dtype(), t.shape()} : GradNode::OutputInfo{});
+  for (const Tensor& t : out)
+    node->outputs.push_back(t.defined() ? GradNode::OutputInfo{t.dtype(), t.shape()} : GradNode::OutputInfo{});
   if (t_grad_mode.anomaly) node->origin = origin_text();
   for (size_t i = 0; i < out.size(); ++i)
     if (out[i].defined() && is_inexact(out[i].dtype())) set_history(out[i], node, static_cast<uint32_t>(i));
@@ -112,9 +115,11 @@ void bind_autograd(nb::module_& m) {
     Tensors r = tensors_from(roots, false), g = tensors_from(gradients, true), i = tensors_from(inputs, false);
     backward(r, g, retain, create, i);
   });
-  m.def("grad", [](nb::handle roots, nb::handle gradients, nb::handle inputs, bool retain, bool create, bool allow_unused) {
-    return tuple_of(grad(tensors_from(roots, false), tensors_from(gradients, true), tensors_from(inputs, false), retain, create, allow_unused));
-  });
+  m.def("grad",
+        [](nb::handle roots, nb::handle gradients, nb::handle inputs, bool retain, bool create, bool allow_unused) {
+          return tuple_of(grad(tensors_from(roots, false), tensors_from(gradients, true), tensors_from(inputs, false),
+                               retain, create, allow_unused));
+        });
   m.def("is_grad_enabled", [] { return grad_mode().enabled; });
   m.def("set_grad_enabled", [](bool on) { return std::exchange(grad_mode().enabled, on); });
   m.def("is_inference_mode", [] { return grad_mode().inference; });

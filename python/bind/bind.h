@@ -17,8 +17,7 @@ namespace hw::bind {
 // ---------------------------------------------------------------- Tensor objects
 /// The layout of a headwater.Tensor and of its Python subclasses.
 struct PyTensor {
-  PyObject_HEAD
-  Tensor value;
+  PyObject_HEAD Tensor value;
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -38,8 +37,8 @@ DType dtype_from(PyObject* o);
 bool is_dtype(PyObject* o);
 
 // ---------------------------------------------------------------- values
-bool is_number(PyObject* o);          // bool, int, float, complex, NumPy scalars
-Scalar scalar_from(PyObject* o);      // throws Error{Type}, Error{Overflow}
+bool is_number(PyObject* o);      // bool, int, float, complex, NumPy scalars
+Scalar scalar_from(PyObject* o);  // throws Error{Type}, Error{Overflow}
 PyObject* scalar_object(const Scalar& s);
 int64_t int_from(PyObject* o, const char* what);
 Dims ints_from(PyObject* o, const char* what);  // an int gives a list of one

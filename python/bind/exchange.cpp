@@ -45,12 +45,12 @@ DType from_dlpack(nb::dlpack::dtype d) {
 
 nb::dlpack::dtype to_dlpack(DType d) {
   using Code = nb::dlpack::dtype_code;
-  Code code = d == DType::Bool     ? Code::Bool
-              : d == DType::U8     ? Code::UInt
-              : is_integral(d)     ? Code::Int
-              : d == DType::BF16   ? Code::Bfloat
-              : is_floating(d)     ? Code::Float
-                                   : Code::Complex;
+  Code code = d == DType::Bool   ? Code::Bool
+              : d == DType::U8   ? Code::UInt
+              : is_integral(d)   ? Code::Int
+              : d == DType::BF16 ? Code::Bfloat
+              : is_floating(d)   ? Code::Float
+                                 : Code::Complex;
   return {static_cast<uint8_t>(code), static_cast<uint8_t>(dtype_size(d) * 8), 1};
 }
 
@@ -93,8 +93,10 @@ nb::object native_array(nb::handle data) {
   int64_t size = nb::cast<int64_t>(a.attr("dtype").attr("itemsize"));
   check_type(kind != "O" && kind != "U" && kind != "S", "a tensor cannot hold elements of NumPy dtype ",
              python_text(a.attr("dtype")));
-  check_type(kind != "u" || size == 1, "unsigned integers wider than 8 bits have no counterpart here; use astype() first");
-  if (!nb::cast<bool>(a.attr("dtype").attr("isnative"))) a = a.attr("astype")(a.attr("dtype").attr("newbyteorder")("="));
+  check_type(kind != "u" || size == 1,
+             "unsigned integers wider than 8 bits have no counterpart here; use astype() first");
+  if (!nb::cast<bool>(a.attr("dtype").attr("isnative")))
+    a = a.attr("astype")(a.attr("dtype").attr("newbyteorder")("="));
   return a;
 }
 
@@ -110,14 +112,16 @@ Tensor from_array(nb::handle array, bool copy) {
   for (nb::handle h : strides) {
     int64_t s = nb::cast<int64_t>(h);
     if (s >= 0 && s % item == 0) continue;
-    check(copy, "an array with negative strides, or strides within elements, cannot be shared; copy it first (array.copy())");
+    check(copy,
+          "an array with negative strides, or strides within elements, cannot be shared; copy it first (array.copy())");
     owned = numpy().attr("ascontiguousarray")(array);
     array = owned;
     break;
   }
   bool writable = nb::cast<bool>(array.attr("flags").attr("writeable"));
   Array a;
-  if (!nb::try_cast(array, a)) fail(ErrorKind::Type, "an array of NumPy dtype ", python_text(array.attr("dtype")), " cannot be shared");
+  if (!nb::try_cast(array, a))
+    fail(ErrorKind::Type, "an array of NumPy dtype ", python_text(array.attr("dtype")), " cannot be shared");
   Tensor shared = share(a, writable);
   return copy ? clone(shared) : shared;
 }
@@ -154,7 +158,8 @@ Tensor stacked(nb::handle data) {
 
 nb::object to_numpy(const Tensor& t, nb::handle owner) {
   check_runtime(!requires_grad(t), "numpy(): the tensor requires gradients; use detach().numpy()");
-  check_type(t.dtype() != DType::BF16, "NumPy has no bfloat16; use .float().numpy(), or .view(headwater.int16).numpy()");
+  check_type(t.dtype() != DType::BF16,
+             "NumPy has no bfloat16; use .float().numpy(), or .view(headwater.int16).numpy()");
   size_t shape[kMaxDims];
   for (size_t i = 0; i < t.shape().size(); ++i) shape[i] = static_cast<size_t>(t.shape()[i]);
   static char nothing[16];
@@ -195,18 +200,22 @@ Tensor from_buffer(nb::handle buffer, DType d, int64_t count, int64_t offset) {
   };
   auto storage = make_ref<Storage>(view->buf, static_cast<size_t>(view->len), drop, view, writable);
   int64_t size = dtype_size(d), length = view->len;
-  check(offset >= 0 && offset <= length, "frombuffer: offset ", offset, " lies outside the buffer of ", length, " bytes");
+  check(offset >= 0 && offset <= length, "frombuffer: offset ", offset, " lies outside the buffer of ", length,
+        " bytes");
   int64_t most = (length - offset) / size;
   if (count < 0) {
-    check((length - offset) % size == 0, "frombuffer: ", length - offset, " bytes are not a whole number of ", d, " elements");
+    check((length - offset) % size == 0, "frombuffer: ", length - offset, " bytes are not a whole number of ", d,
+          " elements");
     count = most;
   }
-  check(count <= most, "frombuffer: ", count, " elements of ", d, " need ", count * size, " bytes, the buffer has ", length - offset);
+  check(count <= most, "frombuffer: ", count, " elements of ", d, " need ", count * size, " bytes, the buffer has ",
+        length - offset);
   if (offset % size == 0) return Tensor::make(std::move(storage), d, {count}, {}, offset / size);
   // An offset that is no multiple of the element size: a storage of its own from there on, which keeps the first alive.
   auto* keep = new Ref<Storage>(storage);
-  auto part = make_ref<Storage>(static_cast<char*>(view->buf) + offset, static_cast<size_t>(count * size),
-                                [](void* p) { delete static_cast<Ref<Storage>*>(p); }, keep, writable);
+  auto part = make_ref<Storage>(
+      static_cast<char*>(view->buf) + offset, static_cast<size_t>(count * size),
+      [](void* p) { delete static_cast<Ref<Storage>*>(p); }, keep, writable);
   return Tensor::make(std::move(part), d, {count});
 }
 
@@ -225,7 +234,9 @@ Tensor tensor_from_data(PyObject* data, DType want) {
     return want == DType::None ? t : to(t, want);
   }
   bool is_array = nb::hasattr(data, "__array_interface__") || nb::hasattr(data, "__array__");
-  if (!is_array) check_type(PySequence_Check(data) && !PyUnicode_Check(data) && !PyBytes_Check(data), "a tensor cannot be made of ", Py_TYPE(data)->tp_name);
+  if (!is_array)
+    check_type(PySequence_Check(data) && !PyUnicode_Check(data) && !PyBytes_Check(data), "a tensor cannot be made of ",
+               Py_TYPE(data)->tp_name);
   bool bf16 = is_array && nb::hasattr(data, "dtype") && python_text(nb::handle(data).attr("dtype")) == "bfloat16";
   nb::object array = bf16 ? nb::borrow(data) : native_array(data);
   Tensor t = from_array(array, true);
@@ -237,13 +248,17 @@ Tensor tensor_from_data(PyObject* data, DType want) {
 static DType optional_dtype(nb::handle o) { return o.is_none() ? DType::None : dtype_from(o.ptr()); }
 
 void bind_exchange(nb::module_& m) {
-  m.def("tensor_from_data", [](nb::handle data, nb::handle dtype, bool with_grad) {
-    Tensor t = tensor_from_data(data.ptr(), optional_dtype(dtype));
-    if (with_grad) set_requires_grad(t, true);
-    return nb::steal(wrap(t));
-  }, nb::arg("data"), nb::arg("dtype").none(), nb::arg("requires_grad"));
+  m.def(
+      "tensor_from_data",
+      [](nb::handle data, nb::handle dtype, bool with_grad) {
+        Tensor t = tensor_from_data(data.ptr(), optional_dtype(dtype));
+        if (with_grad) set_requires_grad(t, true);
+        return nb::steal(wrap(t));
+      },
+      nb::arg("data"), nb::arg("dtype").none(), nb::arg("requires_grad"));
   m.def("from_numpy", [](nb::handle array) {
-    check_type(nb::hasattr(array, "__array_interface__"), "from_numpy: expected a NumPy array, got ", Py_TYPE(array.ptr())->tp_name);
+    check_type(nb::hasattr(array, "__array_interface__"), "from_numpy: expected a NumPy array, got ",
+               Py_TYPE(array.ptr())->tp_name);
     bool bf16 = python_text(array.attr("dtype")) == "bfloat16";
     nb::object a = bf16 ? nb::borrow(array) : native_array(array);
     return nb::steal(wrap(from_array(a, false)));
@@ -258,12 +273,17 @@ void bind_exchange(nb::module_& m) {
   m.def("to_dlpack", &dlpack_capsule);
   m.def("from_dlpack", [](nb::handle source) {
     Array a;
-    if (!nb::try_cast(source, a)) fail(ErrorKind::Type, "from_dlpack: ", Py_TYPE(source.ptr())->tp_name, " does not offer a CPU array through __dlpack__");
+    if (!nb::try_cast(source, a))
+      fail(ErrorKind::Type, "from_dlpack: ", Py_TYPE(source.ptr())->tp_name,
+           " does not offer a CPU array through __dlpack__");
     return nb::steal(wrap(share(a, true)));
   });
-  m.def("frombuffer", [](nb::handle buffer, nb::handle dtype, int64_t count, int64_t offset) {
-    return nb::steal(wrap(from_buffer(buffer, dtype_from(dtype.ptr()), count, offset)));
-  }, nb::arg("buffer"), nb::kw_only(), nb::arg("dtype"), nb::arg("count") = -1, nb::arg("offset") = 0);
+  m.def(
+      "frombuffer",
+      [](nb::handle buffer, nb::handle dtype, int64_t count, int64_t offset) {
+        return nb::steal(wrap(from_buffer(buffer, dtype_from(dtype.ptr()), count, offset)));
+      },
+      nb::arg("buffer"), nb::kw_only(), nb::arg("dtype"), nb::arg("count") = -1, nb::arg("offset") = 0);
 }
 
 }  // namespace hw::bind

@@ -11,10 +11,10 @@ namespace {
 enum Step : int64_t { kKeep = 0, kSelect = 1, kSlice = 2, kNew = 3 };
 
 struct Index {
-  Dims steps;         // axes that are kept at the end are left out
-  Tensors advanced;   // by axis of the view; undefined, or past the end, where the axis is not indexed
-  size_t axes = 0;    // of the view so far
-  int64_t kept = 0;   // kept axes not yet in `steps`
+  Dims steps;        // axes that are kept at the end are left out
+  Tensors advanced;  // by axis of the view; undefined, or past the end, where the axis is not indexed
+  size_t axes = 0;   // of the view so far
+  int64_t kept = 0;  // kept axes not yet in `steps`
   bool any_step = false;
 
   void step(int64_t kind, int64_t a = 0, int64_t b = 0, int64_t c = 0) {
@@ -103,7 +103,8 @@ void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
     }
   }
   int64_t at = int_from(item, "an index");
-  check_index(at >= -size && at < size, "index ", at, " is out of range for axis ", axis, " with size ", size, " of ", x);
+  check_index(at >= -size && at < size, "index ", at, " is out of range for axis ", axis, " with size ", size, " of ",
+              x);
   index.step(kSelect, at < 0 ? at + size : at);
   ++axis;
 }
@@ -162,7 +163,8 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
       [&] {
         check_type(value, "tensor elements cannot be deleted");
         const Tensor& x = tensor_of(self);
-        Tensor v = is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
+        Tensor v =
+            is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
         Index index = parse(key, x);
         static const Op copy{"copy_"}, put{"index_put_"};
         Tensor view = index.any_step || !index.any_advanced() ? view_of(x, index) : x;

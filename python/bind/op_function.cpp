@@ -22,7 +22,7 @@ namespace {
 /// What the binding works out once per op.
 struct OpInfo {
   const OpDef* op;
-  std::vector<PyObject*> names;   // interned, in Python order
+  std::vector<PyObject*> names;  // interned, in Python order
   size_t num_positional = 0;
 };
 
@@ -34,7 +34,8 @@ OpInfo& info_of(const OpDef& op) {
   made->op = &op;
   for (int at : op.order()) {
     bool input = at >= 0;
-    const std::string& name = input ? op.inputs()[static_cast<size_t>(at)].name : op.attrs()[static_cast<size_t>(~at)].name;
+    const std::string& name =
+        input ? op.inputs()[static_cast<size_t>(at)].name : op.attrs()[static_cast<size_t>(~at)].name;
     made->names.push_back(PyUnicode_InternFromString(name.c_str()));
     if (input || !op.attrs()[static_cast<size_t>(~at)].keyword_only) ++made->num_positional;
   }
@@ -61,7 +62,8 @@ struct Call {
 void take_extra(Call& c, PyObject* key, PyObject* value) {
   const char* name = PyUnicode_AsUTF8(key);
   std::string_view k = name;
-  bool creates = c.info.op->inputs().empty() || c.info.op->name().ends_with("_like") || c.info.op->name().starts_with("new_");
+  bool creates =
+      c.info.op->inputs().empty() || c.info.op->name().ends_with("_like") || c.info.op->name().starts_with("new_");
   if (k == "out") {
     if (value == Py_None) return;
     if (PyTuple_Check(value) || PyList_Check(value)) {
@@ -128,14 +130,16 @@ void place_positional(Call& c, PyObject* const* args, size_t n) {
     // x.view(2, 3): the rest of the positional arguments are one list of ints.
     if (a && a->varargs && !PyTuple_Check(args[i]) && !PyList_Check(args[i]) && (n - i > 1 || PyIndex_Check(args[i]))) {
       c.spread = Owned(own(PyTuple_New(static_cast<Py_ssize_t>(n - i))));
-      for (size_t j = i; j < n; ++j) PyTuple_SET_ITEM(c.spread.get(), static_cast<Py_ssize_t>(j - i), Py_NewRef(args[j]));
+      for (size_t j = i; j < n; ++j)
+        PyTuple_SET_ITEM(c.spread.get(), static_cast<Py_ssize_t>(j - i), Py_NewRef(args[j]));
       c.values[i] = c.spread.get();
       return;
     }
     c.values[i] = args[i];
   }
   check_type(n <= info.num_positional, info.op->name(), "() takes ", static_cast<int64_t>(info.num_positional),
-             " positional arguments but ", static_cast<int64_t>(n), " were given; its signature is ", signature_text(*info.op));
+             " positional arguments but ", static_cast<int64_t>(n), " were given; its signature is ",
+             signature_text(*info.op));
 }
 
 AttrValue attr_from(const AttrDef& a, PyObject* o) {
@@ -187,8 +191,8 @@ void append_input(const InputDef& def, PyObject* o, Tensors& list) {
     }
     return list.push_back(tensor_from(o, def.name.c_str())), void();
   }
-  check_type(o && (PyTuple_Check(o) || PyList_Check(o)), "argument '", def.name, "' must be a list or tuple of tensors, got ",
-             o ? Py_TYPE(o)->tp_name : "nothing");
+  check_type(o && (PyTuple_Check(o) || PyList_Check(o)), "argument '", def.name,
+             "' must be a list or tuple of tensors, got ", o ? Py_TYPE(o)->tp_name : "nothing");
   Owned seq(own(PySequence_Fast(o, "tensors")));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(seq.get(), i);
@@ -226,10 +230,11 @@ PyObject* run_call(Call& c, bool inplace) {
   if (!c.extras.out.empty()) {
     static const Op copy{"copy_"};
     Tensors results = interpreter().call(op, in, *attrs);
-    check_type(results.size() == c.extras.out.size(), "out must hold ", static_cast<int64_t>(results.size()), " tensors");
+    check_type(results.size() == c.extras.out.size(), "out must hold ", static_cast<int64_t>(results.size()),
+               " tensors");
     for (size_t i = 0; i < results.size(); ++i) {
-      check_runtime(c.extras.out[i].shape() == results[i].shape(), "out has shape ", c.extras.out[i].shape(), ", the result ",
-                    results[i].shape());
+      check_runtime(c.extras.out[i].shape() == results[i].shape(), "out has shape ", c.extras.out[i].shape(),
+                    ", the result ", results[i].shape());
       check_runtime(can_cast(results[i].dtype(), c.extras.out[i].dtype()), "the result is ", results[i].dtype(),
                     ", which cannot be stored in out, ", c.extras.out[i]);
       copy.inplace({c.extras.out[i], results[i]});
@@ -275,8 +280,7 @@ PyObject* call_info(OpInfo& info, PyObject* const* args, size_t n, PyObject* kwn
 
 // ---------------------------------------------------------------- the function object
 struct OpFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   OpInfo* info;
   PyObject* dict;
   bool inplace;
@@ -284,7 +288,8 @@ struct OpFunction {
 
 PyObject* op_function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<OpFunction*>(self);
-  return guarded([&] { return call_info(*f->info, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, f->inplace); });
+  return guarded(
+      [&] { return call_info(*f->info, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, f->inplace); });
 }
 
 PyObject* op_function_get(PyObject* self, PyObject* obj, PyObject*) {
@@ -308,25 +313,32 @@ std::string document(const OpDef& op) {
   for (int at : op.order()) {
     if (at >= 0) {
       const InputDef& i = op.inputs()[static_cast<size_t>(at)];
-      s += text("    ", i.name, i.variadic ? " (list of Tensor): " : i.optional ? " (Tensor, optional): " : " (Tensor): ", i.doc,
-                i.doc.empty() ? "" : "; ", dtype_set_text(i.dtypes), ".\n");
+      s += text("    ", i.name,
+                i.variadic   ? " (list of Tensor): "
+                : i.optional ? " (Tensor, optional): "
+                             : " (Tensor): ",
+                i.doc, i.doc.empty() ? "" : "; ", dtype_set_text(i.dtypes), ".\n");
     } else {
       const AttrDef& a = op.attrs()[static_cast<size_t>(~at)];
-      if (!a.hidden) s += text("    ", a.name, ": ", a.doc, a.doc.empty() ? "" : ". ", a.required ? "Required." : text("Default: ", a.otherwise, "."), "\n");
+      if (!a.hidden)
+        s += text("    ", a.name, ": ", a.doc, a.doc.empty() ? "" : ". ",
+                  a.required ? "Required." : text("Default: ", a.otherwise, "."), "\n");
     }
   }
   if (!op.example().empty()) s += "\nExample:\n    " + op.example() + "\n";
   return s;
 }
 
-PyObject* text_object(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())); }
+PyObject* text_object(const std::string& s) {
+  return PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
+}
 
 PyGetSetDef op_function_getset[] = {
     {"__name__", [](PyObject* s, void*) { return text_object(op_function_name(s)); }, nullptr, nullptr, nullptr},
     {"__qualname__", [](PyObject* s, void*) { return text_object(op_function_name(s)); }, nullptr, nullptr, nullptr},
     {"__module__", [](PyObject*, void*) { return PyUnicode_FromString("headwater"); }, nullptr, nullptr, nullptr},
-    {"__doc__", [](PyObject* s, void*) { return text_object(document(*reinterpret_cast<OpFunction*>(s)->info->op)); }, nullptr,
-     nullptr, nullptr},
+    {"__doc__", [](PyObject* s, void*) { return text_object(document(*reinterpret_cast<OpFunction*>(s)->info->op)); },
+     nullptr, nullptr, nullptr},
     {"__text_signature__",
      [](PyObject* s, void*) {
        std::string t = signature_text(*reinterpret_cast<OpFunction*>(s)->info->op);
@@ -336,7 +348,8 @@ PyGetSetDef op_function_getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyObject* op_function_reduce(PyObject* self, PyObject*) { return text_object(op_function_name(self)); }
-PyMethodDef op_function_methods[] = {{"__reduce__", op_function_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef op_function_methods[] = {{"__reduce__", op_function_reduce, METH_NOARGS, nullptr},
+                                     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject make_op_function_type() {
   PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
@@ -384,9 +397,10 @@ PyObject* outputs_object(const OpDef& op, const Tensors& out) {
 void bind_ops(nb::module_& m) {
   if (PyType_Ready(&op_function_type) < 0) throw PythonError{};
   m.attr("op_function") = nb::handle(reinterpret_cast<PyObject*>(&op_function_type));
-  m.def("op_function_of", [](const std::string& name, bool inplace) {
-    return nb::steal(make_op_function(get_op(name), inplace));
-  }, nb::arg("name"), nb::arg("inplace") = false);
+  m.def(
+      "op_function_of",
+      [](const std::string& name, bool inplace) { return nb::steal(make_op_function(get_op(name), inplace)); },
+      nb::arg("name"), nb::arg("inplace") = false);
   m.def("set_result_types", [](nb::dict types) { g_result_types = types.inc_ref().ptr(); });
 }
 

@@ -42,9 +42,8 @@ std::vector<std::string> dtype_names(DTypeSet set) {
   return out;
 }
 
-nb::dict describe(const OpDef& op) {
-  nb::dict d;
-  nb::list inputs, attrs, outputs, kernels, order;
+nb::list inputs_of(const OpDef& op) {
+  nb::list inputs;
   for (const InputDef& i : op.inputs()) {
     nb::dict e;
     e["name"] = i.name;
@@ -54,6 +53,11 @@ nb::dict describe(const OpDef& op) {
     e["variadic"] = i.variadic;
     inputs.append(e);
   }
+  return inputs;
+}
+
+nb::list attrs_of(const OpDef& op) {
+  nb::list attrs;
   for (const AttrDef& a : op.attrs()) {
     nb::dict e;
     e["name"] = a.name;
@@ -67,9 +71,11 @@ nb::dict describe(const OpDef& op) {
     e["hidden"] = a.hidden;
     attrs.append(e);
   }
-  for (const OutputDef& o : op.outputs()) outputs.append(o.name);
-  for (int at : op.order())
-    order.append(at >= 0 ? op.inputs()[static_cast<size_t>(at)].name : op.attrs()[static_cast<size_t>(~at)].name);
+  return attrs;
+}
+
+nb::list kernels_of(const OpDef& op) {
+  nb::list kernels;
   for (const KernelEntry& k : kernel_candidates(op.name(), DeviceType::CPU)) {
     nb::dict e;
     e["name"] = std::string(k.name);
@@ -77,6 +83,16 @@ nb::dict describe(const OpDef& op) {
     e["priority"] = k.priority;
     kernels.append(e);
   }
+  return kernels;
+}
+
+nb::dict describe(const OpDef& op) {
+  static const char* autocast[] = {"same", "lower", "f32", "widest"};
+  nb::dict d;
+  nb::list outputs, order;
+  for (const OutputDef& o : op.outputs()) outputs.append(o.name);
+  for (int at : op.order())
+    order.append(at >= 0 ? op.inputs()[static_cast<size_t>(at)].name : op.attrs()[static_cast<size_t>(~at)].name);
   d["name"] = op.name();
   d["doc"] = op.doc();
   d["example"] = op.example();
@@ -84,13 +100,12 @@ nb::dict describe(const OpDef& op) {
   d["signature"] = signature_text(op);
   d["kind"] = op.kind() == OpKind::Kernel ? "kernel" : op.kind() == OpKind::View ? "view" : "composite";
   d["promotes"] = op.promotion() == Promote::No ? "no" : op.promotion() == Promote::Common ? "common" : "floating";
-  static const char* autocast[] = {"same", "lower", "f32", "widest"};
   d["autocast"] = autocast[static_cast<int>(op.autocast())];
-  d["inputs"] = inputs;
-  d["attrs"] = attrs;
+  d["inputs"] = inputs_of(op);
+  d["attrs"] = attrs_of(op);
   d["outputs"] = outputs;
   d["order"] = order;
-  d["kernels"] = kernels;
+  d["kernels"] = kernels_of(op);
   d["inplace"] = op.has_inplace();
   d["random"] = op.is_random();
   d["method"] = op.is_method();
@@ -140,7 +155,9 @@ Given given(const std::string& name, nb::sequence inputs, nb::dict attrs) {
   return g;
 }
 
-nb::object sbp_object(const Sbp& s) { return nb::make_tuple(text(s), s.is_split() ? nb::object(nb::int_(s.axis)) : nb::object(nb::none())); }
+nb::object sbp_object(const Sbp& s) {
+  return nb::make_tuple(text(s), s.is_split() ? nb::object(nb::int_(s.axis)) : nb::object(nb::none()));
+}
 
 nb::list sbp_list(const std::string& name, nb::sequence inputs, nb::dict attrs) {
   Given g = given(name, inputs, attrs);
@@ -186,10 +203,13 @@ void bind_registry(nb::module_& m) {
   m.def("sbp_signatures", &sbp_list, nb::arg("op"), nb::arg("inputs"), nb::arg("attrs") = nb::dict());
   m.def("infer", &infer_list, nb::arg("op"), nb::arg("inputs"), nb::arg("attrs") = nb::dict());
   m.def("run_op", &run_op, nb::arg("op"), nb::arg("inputs"), nb::arg("attrs") = nb::dict());
-  m.def("chosen_kernel", [](const std::string& name, nb::sequence inputs, nb::dict attrs) {
-    Given g = given(name, inputs, attrs);
-    return chosen_kernel(g.op, g.in, g.attrs);
-  }, nb::arg("op"), nb::arg("inputs"), nb::arg("attrs") = nb::dict());
+  m.def(
+      "chosen_kernel",
+      [](const std::string& name, nb::sequence inputs, nb::dict attrs) {
+        Given g = given(name, inputs, attrs);
+        return chosen_kernel(g.op, g.in, g.attrs);
+      },
+      nb::arg("op"), nb::arg("inputs"), nb::arg("attrs") = nb::dict());
   m.def("set_kernels_off", [](const std::string& names) {
     set_kernels_off(names);
     invalidate_prepared();

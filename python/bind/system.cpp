@@ -20,7 +20,8 @@ struct PyGenerator {
 
 Generator* generator_from(PyObject* o) {
   PyGenerator* g = nullptr;
-  if (!nb::try_cast(nb::handle(o), g) || !g) fail(ErrorKind::Type, "generator must be a headwater.Generator, got ", Py_TYPE(o)->tp_name);
+  if (!nb::try_cast(nb::handle(o), g) || !g)
+    fail(ErrorKind::Type, "generator must be a headwater.Generator, got ", Py_TYPE(o)->tp_name);
   return g->value.get();
 }
 
@@ -46,7 +47,7 @@ static void set_isa_by_name(const std::string& name) {
   fail(ErrorKind::Value, "there is no instruction set '", name, "' here: scalar, avx2, avx512 or neon");
 }
 
-void bind_system(nb::module_& m) {
+static void bind_machine(nb::module_& m) {
   m.def("get_num_threads", &num_threads);
   m.def("set_num_threads", [](int n) {
     check(n > 0 && n <= 1024, "the number of threads must be in [1, 1024], got ", n);
@@ -66,6 +67,9 @@ void bind_system(nb::module_& m) {
     d["amx_bf16"] = has_amx_bf16();
     return d;
   });
+}
+
+static void bind_dtype_rules(nb::module_& m) {
   m.def("get_default_dtype", [] { return nb::borrow(dtype_object(default_dtype())); });
   m.def("set_default_dtype", [](nb::handle d) {
     set_default_dtype(dtype_from(d.ptr()));
@@ -80,31 +84,45 @@ void bind_system(nb::module_& m) {
     for (nb::handle a : args) specs.push_back(tensor_from(a.ptr(), "tensors").spec());
     return nb::borrow(dtype_object(result_type(specs)));
   });
+}
+
+static void bind_generator(nb::module_& m) {
   nb::class_<PyGenerator>(m, "Generator", "A stream of random numbers: a seed, and how many draws were made.")
-      .def("__init__", [](PyGenerator* g, nb::handle device) {
-        if (!device.is_none()) {
-          Owned name(own(PyObject_Str(device.ptr())));
-          parse_device(PyUnicode_AsUTF8(name.get()));
-        }
-        new (g) PyGenerator{make_ref<Generator>(uint64_t{67280421310721ull})};
-      }, nb::arg("device").none() = nb::none())
-      .def("manual_seed", [](nb::handle self, nb::handle seed) {
-        uint64_t s = PyLong_AsUnsignedLongLongMask(seed.ptr());
-        if (PyErr_Occurred()) throw nb::python_error();
-        nb::cast<PyGenerator&>(self).value->manual_seed(s);
-        return nb::borrow(self);
-      })
+      .def(
+          "__init__",
+          [](PyGenerator* g, nb::handle device) {
+            if (!device.is_none()) {
+              Owned name(own(PyObject_Str(device.ptr())));
+              parse_device(PyUnicode_AsUTF8(name.get()));
+            }
+            new (g) PyGenerator{make_ref<Generator>(uint64_t{67280421310721ull})};
+          },
+          nb::arg("device").none() = nb::none())
+      .def("manual_seed",
+           [](nb::handle self, nb::handle seed) {
+             uint64_t s = PyLong_AsUnsignedLongLongMask(seed.ptr());
+             if (PyErr_Occurred()) throw nb::python_error();
+             nb::cast<PyGenerator&>(self).value->manual_seed(s);
+             return nb::borrow(self);
+           })
       .def("initial_seed", [](PyGenerator& g) { return g.value->seed(); })
-      .def("seed", [](PyGenerator& g) {
-        g.value->manual_seed(default_generator().seed() * 0x9e3779b97f4a7c15ull + default_generator().next_draw());
-        return g.value->seed();
-      })
+      .def("seed",
+           [](PyGenerator& g) {
+             g.value->manual_seed(default_generator().seed() * 0x9e3779b97f4a7c15ull + default_generator().next_draw());
+             return g.value->seed();
+           })
       .def("get_state", [](PyGenerator& g) { return nb::make_tuple(g.value->seed(), g.value->draws()); })
       .def("set_state", [](PyGenerator& g, nb::tuple s) {
         check(s.size() == 2, "a generator's state is (seed, draws)");
         g.value->set_state(nb::cast<uint64_t>(s[0]), nb::cast<uint64_t>(s[1]));
       });
   m.def("default_generator", [] { return PyGenerator{Ref<Generator>(&default_generator())}; });
+}
+
+void bind_system(nb::module_& m) {
+  bind_machine(m);
+  bind_dtype_rules(m);
+  bind_generator(m);
   nb::dict build;
   build["version"] = HEADWATER_VERSION;
   build["type"] = HEADWATER_BUILD_TYPE;

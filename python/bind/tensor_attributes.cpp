@@ -1,6 +1,6 @@
 // Attributes and methods of Tensor that are no operators.
-#include "autograd/node.h"
 #include "autograd/backward.h"
+#include "autograd/node.h"
 #include "bind/bind.h"
 #include "core/allocator.h"
 #include "op/math.h"
@@ -67,7 +67,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
         }
         check_type(is_tensor(value), "grad must be a Tensor or None, got ", Py_TYPE(value)->tp_name);
         const Tensor& g = tensor_of(value);
-        check_runtime(g.shape() == t.shape() && g.dtype() == t.dtype(), "grad must be like its tensor, ", t, ", got ", g);
+        check_runtime(g.shape() == t.shape() && g.dtype() == t.dtype(), "grad must be like its tensor, ", t, ", got ",
+                      g);
         check_runtime(!(g == t), "a tensor cannot be its own gradient");
         ensure_grad_meta(t).grad = g;
         return 0;
@@ -193,9 +194,11 @@ PyGetSetDef tensor_getset[] = {
     {"itemsize", get<itemsize_of>, nullptr, "Bytes per element.", nullptr},
     {"nbytes", get<nbytes_of>, nullptr, "Bytes of all elements.", nullptr},
     {"grad", get<grad_of>, set_grad, "The gradient accumulated by backward(), or None.", nullptr},
-    {"requires_grad", get<requires_grad_of>, set_requires, "Whether gradients flow to or through this tensor.", nullptr},
+    {"requires_grad", get<requires_grad_of>, set_requires, "Whether gradients flow to or through this tensor.",
+     nullptr},
     {"is_leaf", get<leaf_of>, nullptr, "Whether no recorded operation made this tensor.", nullptr},
-    {"retains_grad", get<retains_grad_of>, nullptr, "Whether retain_grad() was called on a tensor that is no leaf.", nullptr},
+    {"retains_grad", get<retains_grad_of>, nullptr, "Whether retain_grad() was called on a tensor that is no leaf.",
+     nullptr},
     {"grad_fn", get<grad_fn_of>, nullptr, "The recorded operation that made this tensor, as text, or None.", nullptr},
     {"data", get<detached>, set_data, "The same values without history.", nullptr},
     {"_version", get<version_of>, nullptr, "How many in-place writes the storage has seen.", nullptr},
@@ -203,8 +206,10 @@ PyGetSetDef tensor_getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef tensor_methods[] = {
-    {"size", fast_keywords(size_method), METH_FASTCALL | METH_KEYWORDS, "size(dim=None): all sizes, or that of one axis."},
-    {"stride", fast_keywords(stride_method), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None): all strides in elements, or one."},
+    {"size", fast_keywords(size_method), METH_FASTCALL | METH_KEYWORDS,
+     "size(dim=None): all sizes, or that of one axis."},
+    {"stride", fast_keywords(stride_method), METH_FASTCALL | METH_KEYWORDS,
+     "stride(dim=None): all strides in elements, or one."},
     {"dim", method<ndim_of>, METH_NOARGS, "The number of axes."},
     {"numel", method<numel_of>, METH_NOARGS, "The number of elements."},
     {"nelement", method<numel_of>, METH_NOARGS, "The number of elements."},
@@ -214,9 +219,9 @@ PyMethodDef tensor_methods[] = {
     {"item", method<item_of>, METH_NOARGS, "The value of a tensor with one element as a Python number."},
     {"detach", method<detached>, METH_NOARGS, "The same values without history; shares memory."},
     {"detach_", detach_inplace, METH_NOARGS, "Drops the history of this tensor."},
-    {"is_contiguous", fast_keywords([](PyObject* s, PyObject* const*, Py_ssize_t, PyObject*) {
-       return contiguous_of(tensor_of(s));
-     }), METH_FASTCALL | METH_KEYWORDS, "Whether the elements lie in row-major order without gaps."},
+    {"is_contiguous",
+     fast_keywords([](PyObject* s, PyObject* const*, Py_ssize_t, PyObject*) { return contiguous_of(tensor_of(s)); }),
+     METH_FASTCALL | METH_KEYWORDS, "Whether the elements lie in row-major order without gaps."},
     {"is_floating_point", method<is_floating_of>, METH_NOARGS, "Whether the dtype is a floating-point type."},
     {"is_complex", method<is_complex_of>, METH_NOARGS, "Whether the dtype is complex."},
     {"is_inference", method<is_inference_of>, METH_NOARGS, "Whether the tensor was made in inference mode."},
@@ -225,7 +230,8 @@ PyMethodDef tensor_methods[] = {
     {"retain_grad", method<retain_grad_of>, METH_NOARGS, "Keeps the gradient of a tensor that is no leaf in .grad."},
     {"is_set_to", is_set_to, METH_O, "Whether both show the same elements of the same storage."},
     {"_shares_storage", shares_storage, METH_O, "Whether both are views of one storage."},
-    {"_make_subclass", fast(make_subclass), METH_FASTCALL | METH_STATIC, "_make_subclass(cls, data, requires_grad=False)"},
+    {"_make_subclass", fast(make_subclass), METH_FASTCALL | METH_STATIC,
+     "_make_subclass(cls, data, requires_grad=False)"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace hw::bind

@@ -3,8 +3,8 @@
 
 #include <structmember.h>
 
-#include "bind/bind.h"
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "eager/eager.h"
 #include "op/math.h"
 
@@ -40,7 +40,8 @@ static void tensor_dealloc(PyObject* o) {
 /// Tensor(data): a float tensor of the data; Tensor(2, 3): uninitialised, as torch's legacy constructor.
 static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    check_type(!kwargs || PyDict_GET_SIZE(kwargs) == 0, "Tensor() takes no keywords; use headwater.tensor(data, dtype=...)");
+    check_type(!kwargs || PyDict_GET_SIZE(kwargs) == 0,
+               "Tensor() takes no keywords; use headwater.tensor(data, dtype=...)");
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     bool sizes = n == 0 || PyLong_Check(PyTuple_GET_ITEM(args, 0));
     if (sizes) {
@@ -125,7 +126,8 @@ static PyObject* as_float(PyObject* o) {
 static PyObject* as_index(PyObject* o) {
   return guarded([&] {
     const Tensor& t = tensor_of(o);
-    check_type(t.numel() == 1 && !is_inexact(t.dtype()), "only integer tensors with one element can serve as an index, got ", t);
+    check_type(t.numel() == 1 && !is_inexact(t.dtype()),
+               "only integer tensors with one element can serve as an index, got ", t);
     return PyLong_FromLongLong(t.item().i64());
   });
 }
@@ -166,25 +168,51 @@ static PyTypeObject* make_tensor_type() {
   static PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
                                   {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
                                   {nullptr, 0, 0, 0, nullptr}};
-  static char doc[] = "A multi-dimensional array of one element type. Make one with headwater.tensor, zeros, randn, from_numpy, ...";
-  std::vector<PyType_Slot> slots = {
-      slot(Py_tp_new, tensor_new),          slot(Py_tp_dealloc, tensor_dealloc), slot(Py_tp_richcompare, tensor_compare),
-      slot(Py_tp_hash, hash_address),       slot(Py_mp_length, length),          slot(Py_mp_subscript, index_get),
-      slot(Py_mp_ass_subscript, assign),    {Py_tp_getset, tensor_getset},       {Py_tp_methods, tensor_methods},
-      {Py_tp_members, members},             {Py_tp_doc, doc},
-      slot(Py_nb_add, nb2<"add">),          slot(Py_nb_subtract, nb2<"sub">),    slot(Py_nb_multiply, nb2<"mul">),
-      slot(Py_nb_true_divide, nb2<"div">),  slot(Py_nb_floor_divide, nb2<"floor_divide">),
-      slot(Py_nb_remainder, nb2<"remainder">), slot(Py_nb_power, power),         slot(Py_nb_matrix_multiply, nb2<"matmul">),
-      slot(Py_nb_and, nb2<"bitwise_and">),  slot(Py_nb_or, nb2<"bitwise_or">),   slot(Py_nb_xor, nb2<"bitwise_xor">),
-      slot(Py_nb_lshift, nb2<"bitwise_left_shift">), slot(Py_nb_rshift, nb2<"bitwise_right_shift">),
-      slot(Py_nb_inplace_add, nb2i<"add">), slot(Py_nb_inplace_subtract, nb2i<"sub">),
-      slot(Py_nb_inplace_multiply, nb2i<"mul">), slot(Py_nb_inplace_true_divide, nb2i<"div">),
-      slot(Py_nb_inplace_floor_divide, nb2i<"floor_divide">), slot(Py_nb_inplace_remainder, nb2i<"remainder">),
-      slot(Py_nb_inplace_power, power_inplace), slot(Py_nb_inplace_and, nb2i<"bitwise_and">),
-      slot(Py_nb_inplace_or, nb2i<"bitwise_or">), slot(Py_nb_inplace_xor, nb2i<"bitwise_xor">),
-      slot(Py_nb_negative, nb1<"neg">),     slot(Py_nb_absolute, nb1<"abs">),    slot(Py_nb_invert, nb1<"bitwise_not">),
-      slot(Py_nb_positive, positive),       slot(Py_nb_bool, truth),             slot(Py_nb_int, as_int),
-      slot(Py_nb_float, as_float),          slot(Py_nb_index, as_index),         {0, nullptr}};
+  static char doc[] =
+      "A multi-dimensional array of one element type. Make one with headwater.tensor, zeros, randn, from_numpy, ...";
+  std::vector<PyType_Slot> slots = {slot(Py_tp_new, tensor_new),
+                                    slot(Py_tp_dealloc, tensor_dealloc),
+                                    slot(Py_tp_richcompare, tensor_compare),
+                                    slot(Py_tp_hash, hash_address),
+                                    slot(Py_mp_length, length),
+                                    slot(Py_mp_subscript, index_get),
+                                    slot(Py_mp_ass_subscript, assign),
+                                    {Py_tp_getset, tensor_getset},
+                                    {Py_tp_methods, tensor_methods},
+                                    {Py_tp_members, members},
+                                    {Py_tp_doc, doc},
+                                    slot(Py_nb_add, nb2<"add">),
+                                    slot(Py_nb_subtract, nb2<"sub">),
+                                    slot(Py_nb_multiply, nb2<"mul">),
+                                    slot(Py_nb_true_divide, nb2<"div">),
+                                    slot(Py_nb_floor_divide, nb2<"floor_divide">),
+                                    slot(Py_nb_remainder, nb2<"remainder">),
+                                    slot(Py_nb_power, power),
+                                    slot(Py_nb_matrix_multiply, nb2<"matmul">),
+                                    slot(Py_nb_and, nb2<"bitwise_and">),
+                                    slot(Py_nb_or, nb2<"bitwise_or">),
+                                    slot(Py_nb_xor, nb2<"bitwise_xor">),
+                                    slot(Py_nb_lshift, nb2<"bitwise_left_shift">),
+                                    slot(Py_nb_rshift, nb2<"bitwise_right_shift">),
+                                    slot(Py_nb_inplace_add, nb2i<"add">),
+                                    slot(Py_nb_inplace_subtract, nb2i<"sub">),
+                                    slot(Py_nb_inplace_multiply, nb2i<"mul">),
+                                    slot(Py_nb_inplace_true_divide, nb2i<"div">),
+                                    slot(Py_nb_inplace_floor_divide, nb2i<"floor_divide">),
+                                    slot(Py_nb_inplace_remainder, nb2i<"remainder">),
+                                    slot(Py_nb_inplace_power, power_inplace),
+                                    slot(Py_nb_inplace_and, nb2i<"bitwise_and">),
+                                    slot(Py_nb_inplace_or, nb2i<"bitwise_or">),
+                                    slot(Py_nb_inplace_xor, nb2i<"bitwise_xor">),
+                                    slot(Py_nb_negative, nb1<"neg">),
+                                    slot(Py_nb_absolute, nb1<"abs">),
+                                    slot(Py_nb_invert, nb1<"bitwise_not">),
+                                    slot(Py_nb_positive, positive),
+                                    slot(Py_nb_bool, truth),
+                                    slot(Py_nb_int, as_int),
+                                    slot(Py_nb_float, as_float),
+                                    slot(Py_nb_index, as_index),
+                                    {0, nullptr}};
   PyType_Spec spec = {"headwater.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
   return reinterpret_cast<PyTypeObject*>(own(PyType_FromSpec(&spec)));
 }

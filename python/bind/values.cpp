@@ -8,8 +8,7 @@ namespace hw::bind {
 namespace {
 
 struct PyDType {
-  PyObject_HEAD
-  DType value;
+  PyObject_HEAD DType value;
 };
 
 PyObject* dtype_repr(PyObject* self) {
@@ -19,12 +18,15 @@ PyObject* dtype_repr(PyObject* self) {
 DType value_of(PyObject* self) { return reinterpret_cast<PyDType*>(self)->value; }
 
 PyGetSetDef dtype_getset[] = {
-    {"is_floating_point", [](PyObject* s, void*) { return PyBool_FromLong(is_floating(value_of(s))); }, nullptr, nullptr, nullptr},
-    {"is_complex", [](PyObject* s, void*) { return PyBool_FromLong(is_complex(value_of(s))); }, nullptr, nullptr, nullptr},
-    {"is_signed",
-     [](PyObject* s, void*) { return PyBool_FromLong(value_of(s) != DType::Bool && value_of(s) != DType::U8); }, nullptr,
+    {"is_floating_point", [](PyObject* s, void*) { return PyBool_FromLong(is_floating(value_of(s))); }, nullptr,
      nullptr, nullptr},
-    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLongLong(dtype_size(value_of(s))); }, nullptr, nullptr, nullptr},
+    {"is_complex", [](PyObject* s, void*) { return PyBool_FromLong(is_complex(value_of(s))); }, nullptr, nullptr,
+     nullptr},
+    {"is_signed",
+     [](PyObject* s, void*) { return PyBool_FromLong(value_of(s) != DType::Bool && value_of(s) != DType::U8); },
+     nullptr, nullptr, nullptr},
+    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLongLong(dtype_size(value_of(s))); }, nullptr, nullptr,
+     nullptr},
     {"name",
      [](PyObject* s, void*) {
        std::string_view n = dtype_name(value_of(s));
@@ -35,7 +37,8 @@ PyGetSetDef dtype_getset[] = {
 
 PyObject* dtype_reduce(PyObject* self, PyObject*) {
   std::string_view n = dtype_name(value_of(self));
-  return PyUnicode_FromStringAndSize(n.data(), static_cast<Py_ssize_t>(n.size()));  // a global of the module `headwater`
+  return PyUnicode_FromStringAndSize(n.data(),
+                                     static_cast<Py_ssize_t>(n.size()));  // a global of the module `headwater`
 }
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
@@ -157,7 +160,8 @@ Dims ints_from(PyObject* o, const char* what) {
 
 PyObject* ints_tuple(std::span<const int64_t> values) {
   PyObject* t = own(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
-  for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
+  for (size_t i = 0; i < values.size(); ++i)
+    PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
   return t;
 }
 

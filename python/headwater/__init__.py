@@ -27,8 +27,10 @@ from . import _registry
 
 _registry.install(globals(), Tensor)
 
-from . import _tensor  # noqa: E402  methods that are no operators
-from . import _printing  # noqa: E402
+from . import (
+    _printing,  # noqa: E402
+    _tensor,  # noqa: E402  methods that are no operators
+)
 from ._functions import *  # noqa: E402,F403  the functions that are no operators
 from ._functions import __all__ as _function_names  # noqa: E402
 from .aliases import install as _install_aliases  # noqa: E402

@@ -11,7 +11,7 @@ OP_NAMES: list[str] = _C.op_names()
 
 def result_type(name: str, outputs: list[str]) -> type:
     """A named tuple class for an op with several outputs."""
-    return namedtuple(name, outputs, module="headwater.return_types")  # type: ignore[misc]
+    return namedtuple(name, outputs, module="headwater.return_types")
 
 
 def install(namespace: dict[str, Any], tensor: type) -> None:

@@ -18,11 +18,11 @@ class Size(tuple):
     def __repr__(self) -> str:
         return f"headwater.Size([{', '.join(map(str, self))}])"
 
-    def __getitem__(self, key):  # type: ignore[no-untyped-def,override]
+    def __getitem__(self, key):
         got = tuple.__getitem__(self, key)
         return Size(got) if isinstance(key, slice) else got
 
-    def __add__(self, other):  # type: ignore[no-untyped-def,override]
+    def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))
 
 
@@ -42,7 +42,7 @@ class device(str):  # noqa: N801  torch's name
         return str(self)
 
     @property
-    def index(self) -> int | None:
+    def index(self) -> int | None:  # type: ignore[override]
         """Which device of its kind, or None for the only one."""
         return None
 

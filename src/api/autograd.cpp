@@ -35,8 +35,8 @@ void zero_grad(std::span<const Tensor> leaves) {
 
 template <class T>
 static Tensor copied(const std::vector<T>& values, const Dims& shape, DType dtype) {
-  hw::check(static_cast<int64_t>(values.size()) == hw::numel(shape), "from_vector: ", static_cast<int64_t>(values.size()),
-            " values do not fill shape ", shape);
+  hw::check(static_cast<int64_t>(values.size()) == hw::numel(shape),
+            "from_vector: ", static_cast<int64_t>(values.size()), " values do not fill shape ", shape);
   Tensor t = Tensor::empty(shape, dtype);
   if (!values.empty()) std::memcpy(t.data(), values.data(), values.size() * sizeof(T));
   return t;

@@ -11,7 +11,9 @@ namespace headwater::optim {
 static const hw::Op add{"add"}, mul{"mul"};
 
 /// t += factor * other
-static void add_scaled(const Tensor& t, const Tensor& other, double factor) { add.inplace({t, other}, {Scalar(factor)}); }
+static void add_scaled(const Tensor& t, const Tensor& other, double factor) {
+  add.inplace({t, other}, {Scalar(factor)});
+}
 static void scale(const Tensor& t, double factor) { mul.inplace({t, hw::number(Scalar(factor))}); }
 
 void SGD::zero_grad() { headwater::zero_grad(parameters_); }

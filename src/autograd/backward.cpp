@@ -71,11 +71,12 @@ void Engine::seed(const Tensor& root, Tensor gradient, size_t index) {
   check_runtime(static_cast<bool>(edge.node), "root ", static_cast<int64_t>(index),
                 " does not require gradients and has no history: nothing to differentiate");
   if (!gradient.defined()) {
-    check_runtime(root.numel() == 1, "backward: a gradient is made up for a single element only, but the root is ", root,
-                  "; reduce it first (loss.mean()), or pass gradient=");
+    check_runtime(root.numel() == 1, "backward: a gradient is made up for a single element only, but the root is ",
+                  root, "; reduce it first (loss.mean()), or pass gradient=");
     gradient = ones(root.shape(), root.dtype());
   }
-  check_runtime(gradient.shape() == root.shape(), "backward: the gradient ", gradient, " must have the shape of the root, ", root);
+  check_runtime(gradient.shape() == root.shape(), "backward: the gradient ", gradient,
+                " must have the shape of the root, ", root);
   if (gradient.dtype() != root.dtype()) gradient = to(gradient, root.dtype());
   Tensors& slots = pending_[edge.node.get()];
   slots.resize(std::max<size_t>(edge.node->outputs.size(), edge.slot + 1));
@@ -129,8 +130,9 @@ void Engine::run_hooks(GradNode& node, Tensors& dy) {
 void Engine::check_nan(const GradNode& node, const Tensors& dx) {
   for (size_t i = 0; i < dx.size(); ++i)
     if (dx[i].defined() && has_nan(dx[i]))
-      fail(ErrorKind::Runtime, "anomaly: the gradient of ", node.name(), " with respect to input ", static_cast<int64_t>(i),
-           " has NaN", node.origin.empty() ? "" : ". The operation was called in ", node.origin);
+      fail(ErrorKind::Runtime, "anomaly: the gradient of ", node.name(), " with respect to input ",
+           static_cast<int64_t>(i), " has NaN", node.origin.empty() ? "" : ". The operation was called in ",
+           node.origin);
 }
 
 void Engine::deliver(GradNode& node, Tensors dx) {
@@ -193,8 +195,8 @@ void Engine::run() {
 }
 
 void seed_all(Engine& engine, std::span<const Tensor> roots, std::span<const Tensor> gradients) {
-  check(gradients.empty() || gradients.size() == roots.size(), "got ", static_cast<int64_t>(roots.size()), " roots but ",
-        static_cast<int64_t>(gradients.size()), " gradients");
+  check(gradients.empty() || gradients.size() == roots.size(), "got ", static_cast<int64_t>(roots.size()),
+        " roots but ", static_cast<int64_t>(gradients.size()), " gradients");
   for (size_t i = 0; i < roots.size(); ++i) engine.seed(roots[i], gradients.empty() ? Tensor() : gradients[i], i);
 }
 

@@ -44,8 +44,10 @@ bool is_leaf(const Tensor& t) {
 
 void set_requires_grad(const Tensor& t, bool yes) {
   if (yes)
-    check_runtime(is_inexact(t.dtype()), "only floating-point and complex tensors can require gradients, got ", t.spec());
-  check_runtime(is_leaf(t), "requires_grad can be changed on leaf tensors only; use detach() to get one without history");
+    check_runtime(is_inexact(t.dtype()), "only floating-point and complex tensors can require gradients, got ",
+                  t.spec());
+  check_runtime(is_leaf(t),
+                "requires_grad can be changed on leaf tensors only; use detach() to get one without history");
   check_runtime(!yes || !t->inference || t_grad_mode.inference,
                 "a tensor made in inference mode cannot require gradients; clone() it outside first");
   if (!yes && !grad_meta(t)) return;
@@ -87,7 +89,8 @@ void add_grad_hook(const Tensor& t, Ref<GradHook> hook) {
 }
 
 void add_post_accumulate_hook(const Tensor& leaf, Ref<GradHook> hook) {
-  check_runtime(requires_grad(leaf) && is_leaf(leaf), "a post-accumulate hook needs a leaf tensor that requires gradients");
+  check_runtime(requires_grad(leaf) && is_leaf(leaf),
+                "a post-accumulate hook needs a leaf tensor that requires gradients");
   grad_meta(leaf)->post_hooks.push_back(std::move(hook));
 }
 

@@ -40,10 +40,10 @@ class GradNode : public RefCounted {
   virtual bool is_accumulator() const { return false; }
 
   uint64_t sequence() const { return sequence_; }
-  std::vector<Edge> next;            // one per input
-  std::vector<OutputInfo> outputs;   // one per output
-  std::vector<SlotHook> hooks;       // run on an output's gradient before apply()
-  std::string origin;                // anomaly mode: who called the op
+  std::vector<Edge> next;           // one per input
+  std::vector<OutputInfo> outputs;  // one per output
+  std::vector<SlotHook> hooks;      // run on an output's gradient before apply()
+  std::string origin;               // anomaly mode: who called the op
 
  protected:
   void destroy() noexcept override;  // without recursion: graphs may be 100,000 nodes deep
@@ -67,11 +67,11 @@ struct RetainHook final : GradHook {
 struct GradMeta final : AutogradMeta {
   bool requires_grad = false;  // a leaf that asks for a gradient
   uint32_t slot = 0;
-  Tensor grad;                      // of a leaf
-  Ref<RetainHook> retained;         // of another tensor, after retain_grad()
+  Tensor grad;                                   // of a leaf
+  Ref<RetainHook> retained;                      // of another tensor, after retain_grad()
   std::vector<Ref<GradHook>> hooks, post_hooks;  // of a leaf: on the incoming gradient; after accumulation
-  Ref<GradNode> fn;                 // the node that made the tensor
-  GradNode* accumulator = nullptr;  // not owned: it owns the tensor
+  Ref<GradNode> fn;                              // the node that made the tensor
+  GradNode* accumulator = nullptr;               // not owned: it owns the tensor
   std::unique_ptr<ViewInfo> view;
 };
 

@@ -15,7 +15,10 @@ struct Geometry {
   int64_t offset;  // from the base's first element
 
   Geometry(const Tensor& view, const Tensor& base)
-      : shape(view.shape()), strides(view.strides()), base_shape(base.shape()), base_strides(base.strides()),
+      : shape(view.shape()),
+        strides(view.strides()),
+        base_shape(base.shape()),
+        base_strides(base.strides()),
         offset(view.offset() - base.offset()) {}
 
   /// The part of `whole` (laid out as the base) that the view shows.
@@ -54,7 +57,8 @@ class ViewNode final : public GradNode {
 /// The base after a view of it was overwritten by the result of `inner`.
 class CopySlices final : public GradNode {
  public:
-  CopySlices(const Tensor& view, const Tensor& base, Ref<GradNode> inner) : geometry_(view, base), inner_(std::move(inner)) {
+  CopySlices(const Tensor& view, const Tensor& base, Ref<GradNode> inner)
+      : geometry_(view, base), inner_(std::move(inner)) {
     next = inner_->next;
     next[0] = gradient_edge(base);
     inner_wants_old_ = static_cast<bool>(inner_->next[0].node);
@@ -98,8 +102,9 @@ void write_through_view(const Tensor& view, GradMeta& m, Ref<GradNode> node) {
   Tensor base = m.view->base;
   check_runtime(is_non_overlapping(view.shape(), view.strides()),
                 "an in-place write to a view whose elements overlap has no gradient; clone() it first");
-  check_runtime(!(grad_meta(base) && grad_meta(base)->requires_grad),
-                "a view of a leaf that requires gradients is written in place; write under hw.no_grad(), or to a clone()");
+  check_runtime(
+      !(grad_meta(base) && grad_meta(base)->requires_grad),
+      "a view of a leaf that requires gradients is written in place; write under hw.no_grad(), or to a clone()");
   auto slices = make_ref<CopySlices>(view, base, std::move(node));
   GradMeta& b = ensure_grad_meta(base);
   b.fn = slices;

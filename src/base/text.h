@@ -18,8 +18,7 @@ void append_unsigned(std::string& out, uint64_t value);
 void append_double(std::string& out, double value);  // shortest text that reads back to the same value
 
 template <class T>
-  requires std::is_arithmetic_v<T> && (!std::same_as<T, char>)
-void append_text(std::string& out, T value) {
+requires std::is_arithmetic_v<T> &&(!std::same_as<T, char>)void append_text(std::string& out, T value) {
   if constexpr (std::same_as<T, bool>)
     out.append(value ? "True" : "False");
   else if constexpr (std::is_floating_point_v<T>)

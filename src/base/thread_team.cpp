@@ -53,7 +53,7 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> 
     for (int64_t begin = 0; begin < n; begin += per) body(begin, std::min(n, begin + per));
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(pieces)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast <int>(pieces)) schedule(static, 1)
   for (int64_t i = 0; i < pieces; ++i)
     if (i * per < n) body(i * per, std::min(n, (i + 1) * per));
 }

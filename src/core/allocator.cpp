@@ -78,14 +78,16 @@ static Cache& cache() {
 }
 
 static size_t machine_memory() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
   return bytes;
 }
 
 void* allocate(size_t bytes) {
   if (bytes == 0) return nullptr;
   if (bytes > machine_memory())
-    fail(ErrorKind::Memory, "a tensor of ", bytes, " bytes does not fit: this machine has ", machine_memory(), " bytes");
+    fail(ErrorKind::Memory, "a tensor of ", bytes, " bytes does not fit: this machine has ", machine_memory(),
+         " bytes");
   size_t size = rounded(bytes);
   Cache& c = cache();
   std::lock_guard lock(c.mutex);

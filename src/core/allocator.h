@@ -11,8 +11,8 @@ struct MemoryStats {
   int64_t peak_allocated = 0;  // the most of it since the last reset
   int64_t reserved = 0;        // bytes held from the system: live plus cached
   int64_t peak_reserved = 0;
-  int64_t allocations = 0;     // calls so far
-  int64_t cache_hits = 0;      // of which served from the cache
+  int64_t allocations = 0;  // calls so far
+  int64_t cache_hits = 0;   // of which served from the cache
 };
 
 /// Memory for `bytes` (0 gives a unique, unreadable address is not promised: may be null). Throws Error{Memory} that names the

@@ -10,10 +10,10 @@ namespace hw {
 enum class DType : uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128, None = 255 };
 constexpr int kNumDTypes = 12;
 
-int64_t dtype_size(DType dtype);              // bytes per element; 0 for None
-std::string_view dtype_name(DType dtype);     // "float32", as in Python
-std::string_view dtype_short(DType dtype);    // "f32", as in messages and graph text
-DType dtype_from_name(std::string_view name); // either form; None if unknown
+int64_t dtype_size(DType dtype);               // bytes per element; 0 for None
+std::string_view dtype_name(DType dtype);      // "float32", as in Python
+std::string_view dtype_short(DType dtype);     // "f32", as in messages and graph text
+DType dtype_from_name(std::string_view name);  // either form; None if unknown
 
 inline bool is_floating(DType d) { return d >= DType::F16 && d <= DType::F64; }
 inline bool is_complex(DType d) { return d == DType::C64 || d == DType::C128; }

@@ -62,8 +62,8 @@ Dims broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b) {
   for (size_t i = 0; i < b.size(); ++i) {
     int64_t x = a[shift + i], y = b[i];
     if (x == y || y == 1) continue;
-    check_runtime(x == 1, "shapes ", Dims(a), " and ", Dims(b), " do not broadcast: sizes ", x, " and ", y, " differ at axis ",
-          static_cast<int64_t>(shift + i), ". Sizes must be equal, or one of them 1.");
+    check_runtime(x == 1, "shapes ", Dims(a), " and ", Dims(b), " do not broadcast: sizes ", x, " and ", y,
+                  " differ at axis ", static_cast<int64_t>(shift + i), ". Sizes must be equal, or one of them 1.");
     out[shift + i] = y;
   }
   return out;
@@ -78,8 +78,8 @@ Dims broadcast_strides(std::span<const int64_t> shape, std::span<const int64_t> 
 
 int64_t normalize_axis(int64_t axis, int64_t ndim) {
   int64_t n = std::max<int64_t>(ndim, 1);
-  check_index(axis >= -n && axis < n, "axis ", axis, " is out of range for ", ndim, " dimensions: expected one in [", -n,
-              ", ", n - 1, "]");
+  check_index(axis >= -n && axis < n, "axis ", axis, " is out of range for ", ndim, " dimensions: expected one in [",
+              -n, ", ", n - 1, "]");
   return axis < 0 ? axis + n : axis;
 }
 

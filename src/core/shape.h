@@ -13,7 +13,7 @@ namespace hw {
 using Dims = SmallVec<int64_t, 6>;
 constexpr int64_t kMaxDims = 32;
 
-int64_t numel(std::span<const int64_t> shape);                  // throws Error{Value} when the product overflows
+int64_t numel(std::span<const int64_t> shape);  // throws Error{Value} when the product overflows
 Dims contiguous_strides(std::span<const int64_t> shape);
 bool is_contiguous(std::span<const int64_t> shape, std::span<const int64_t> strides);
 /// Whether different indices always reach different elements, as far as sizes and strides can show.

@@ -101,9 +101,7 @@ Tensor Tensor::alias(Dims shape, Dims strides, int64_t offset) const {
   return t;
 }
 
-TensorSpec Tensor::spec() const {
-  return {body_->dtype, body_->wrapped, body_->device, body_->shape, body_->strides};
-}
+TensorSpec Tensor::spec() const { return {body_->dtype, body_->wrapped, body_->device, body_->shape, body_->strides}; }
 
 Scalar Tensor::item() const {
   check_runtime(numel() == 1, "item: a tensor of shape ", shape(), " has ", numel(),

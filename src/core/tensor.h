@@ -50,7 +50,7 @@ struct TensorBody final : RefCounted {
   int64_t numel = 0;
   DType dtype = DType::None;
   bool contiguous = true;
-  bool wrapped = false;  // made of a Python number
+  bool wrapped = false;    // made of a Python number
   bool inference = false;  // made in inference mode: must not be saved for a backward pass
   Device device;
   Dims shape, strides;

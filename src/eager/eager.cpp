@@ -43,9 +43,10 @@ auto explained(const OpDef& op, std::span<const TensorSpec> in, const Attrs& att
 
 /// A given output must be as inferred; only its dtype and strides may differ.
 void check_given(const OpDef& op, const TensorSpec& inferred, const Tensor& given) {
-  check_runtime(given.shape() == inferred.shape, "the result has shape ", inferred.shape, ", but it is to be written into ", given);
-  check_runtime(can_cast(inferred.dtype, given.dtype()), "the result is ", inferred.dtype, ", which cannot be stored in ", given,
-                " without loss of kind");
+  check_runtime(given.shape() == inferred.shape, "the result has shape ", inferred.shape,
+                ", but it is to be written into ", given);
+  check_runtime(can_cast(inferred.dtype, given.dtype()), "the result is ", inferred.dtype,
+                ", which cannot be stored in ", given, " without loss of kind");
 }
 
 const Prepared* prepare(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out,
@@ -213,7 +214,8 @@ Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> i
     Tensors parts(in.begin(), in.end());
     if (recorded) parts[0] = clone(self);  // what the parts save must not be what is overwritten
     Tensor result = call(op, parts, attrs).at(0);
-    check_runtime(result.shape() == self.shape(), op.name(), "_: the result has shape ", result.shape(), ", not that of ", self);
+    check_runtime(result.shape() == self.shape(), op.name(), "_: the result has shape ", result.shape(),
+                  ", not that of ", self);
     check_runtime(can_cast(result.dtype(), self.dtype()), op.name(), "_: the result is ", result.dtype(),
                   ", which cannot be stored in ", self);
     return copy.inplace({self, result});

@@ -20,8 +20,8 @@ struct Entry {
 };
 
 struct Table {
-  static constexpr size_t kSlots = 1 << 14;       // a power of two
-  static constexpr size_t kMost = kSlots / 2;     // entries before it starts over
+  static constexpr size_t kSlots = 1 << 14;    // a power of two
+  static constexpr size_t kMost = kSlots / 2;  // entries before it starts over
   std::vector<Entry*> slots = std::vector<Entry*>(kSlots);
   size_t used = 0;
   int64_t epoch = 0;

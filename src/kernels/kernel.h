@@ -20,7 +20,7 @@ struct KernelRequest {
   std::span<const TensorSpec> inputs;   // variadic inputs are flattened; optional ones not given have dtype None
   std::span<const TensorSpec> outputs;  // several when the op has several
   const Attrs& attrs;
-  DType compute = DType::None;          // the promoted dtype of the inputs, where the op promotes
+  DType compute = DType::None;  // the promoted dtype of the inputs, where the op promotes
 };
 
 /// Where a kernel reports what only the data can show, such as an index out of range.
@@ -33,8 +33,8 @@ struct LaunchStatus {
 struct KernelArgs {
   const void* const* inputs;  // first element of each input; nullptr for one not given
   void* const* outputs;
-  void* scratch;              // scratch_bytes(), 64-byte aligned
-  const Attrs* attrs;         // for attributes declared dynamic (seeds, counters); others are fixed at prepare
+  void* scratch;       // scratch_bytes(), 64-byte aligned
+  const Attrs* attrs;  // for attributes declared dynamic (seeds, counters); others are fixed at prepare
   LaunchStatus* status;
 };
 

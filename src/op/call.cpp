@@ -34,7 +34,8 @@ Tensor Op::operator()(std::initializer_list<Tensor> in, std::initializer_list<At
 Tensor Op::operator()(std::span<const Tensor> in, std::initializer_list<AttrValue> attrs) const {
   const OpDef& op = def();
   Attrs full;
-  if (op.kind() == OpKind::Composite || op.outputs().size() != 1) return interpreter().call(op, in, filled(op, attrs, full)).at(0);
+  if (op.kind() == OpKind::Composite || op.outputs().size() != 1)
+    return interpreter().call(op, in, filled(op, attrs, full)).at(0);
   Tensor out;
   interpreter().run(op, in, filled(op, attrs, full), {&out, 1});
   return out;

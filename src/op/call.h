@@ -19,8 +19,8 @@ class Interpreter {
 };
 
 Interpreter& interpreter();
-void set_default_interpreter(Interpreter* i);                 // once, at load time
-Interpreter* set_thread_interpreter(Interpreter* i) noexcept; // null: the default; returns the one before
+void set_default_interpreter(Interpreter* i);                  // once, at load time
+Interpreter* set_thread_interpreter(Interpreter* i) noexcept;  // null: the default; returns the one before
 
 /// An op looked up once: `static const Op expm1{"expm1"}; Tensor y = expm1({x});`
 class Op {

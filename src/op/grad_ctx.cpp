@@ -7,7 +7,8 @@
 namespace hw {
 
 const Tensor& GradCtx::in(size_t i) const {
-  if (!op_.saves_input(i)) bug("the gradient of ", op_.name(), " reads input ", static_cast<int64_t>(i), ", which is not saved");
+  if (!op_.saves_input(i))
+    bug("the gradient of ", op_.name(), " reads input ", static_cast<int64_t>(i), ", which is not saved");
   return in_[i];
 }
 

@@ -7,12 +7,20 @@ namespace hw {
 
 class GradCtx {
  public:
-  GradCtx(const OpDef& op, const Attrs& attrs, std::span<const TensorSpec> in_specs, std::span<const TensorSpec> out_specs,
-          std::span<const Tensor> in, std::span<const Tensor> out, std::span<const Tensor> dy, uint64_t needs)
-      : op_(op), attrs_(attrs), in_specs_(in_specs), out_specs_(out_specs), in_(in), out_(out), dy_(dy), needs_(needs),
+  GradCtx(const OpDef& op, const Attrs& attrs, std::span<const TensorSpec> in_specs,
+          std::span<const TensorSpec> out_specs, std::span<const Tensor> in, std::span<const Tensor> out,
+          std::span<const Tensor> dy, uint64_t needs)
+      : op_(op),
+        attrs_(attrs),
+        in_specs_(in_specs),
+        out_specs_(out_specs),
+        in_(in),
+        out_(out),
+        dy_(dy),
+        needs_(needs),
         dx_(in_specs.size()) {}
 
-  const Tensor& in(size_t i) const;   // a saved input; undefined if it was optional and not given
+  const Tensor& in(size_t i) const;       // a saved input; undefined if it was optional and not given
   const Tensor& out(size_t i = 0) const;  // a saved output
   /// The gradient of output i; zeros if none arrived but another output's did (use has_dy to save the work).
   Tensor dy(size_t i = 0) const;

@@ -168,9 +168,7 @@ Tensor clone(const Tensor& x) {
   static const Op op{"clone"};
   return op({x});
 }
-Tensor contiguous(const Tensor& x) {
-  return x.contiguous() ? x : clone(x);
-}
+Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : clone(x); }
 
 Tensor reshape(const Tensor& x, Dims shape) {
   static const Op op{"reshape"};

@@ -40,18 +40,18 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 
-Tensor sum(const Tensor& x, Dims dim = {}, bool keepdim = false);   // empty dim: all axes
+Tensor sum(const Tensor& x, Dims dim = {}, bool keepdim = false);  // empty dim: all axes
 Tensor mean(const Tensor& x, Dims dim = {}, bool keepdim = false);
 Tensor amax(const Tensor& x, Dims dim = {}, bool keepdim = false);
-Tensor sum_to(const Tensor& x, const Dims& shape);                  // undoes broadcasting; x itself if nothing changes
-Tensor to(const Tensor& x, DType dtype);                            // x itself if nothing changes
+Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting; x itself if nothing changes
+Tensor to(const Tensor& x, DType dtype);            // x itself if nothing changes
 Tensor clone(const Tensor& x);
 Tensor contiguous(const Tensor& x);
 
 Tensor reshape(const Tensor& x, Dims shape);
 Tensor permute(const Tensor& x, Dims axes);
 Tensor transpose(const Tensor& x, int64_t a, int64_t b);
-Tensor mT(const Tensor& x);                                         // the last two axes swapped
+Tensor mT(const Tensor& x);  // the last two axes swapped
 Tensor expand(const Tensor& x, Dims shape);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
 Tensor squeeze(const Tensor& x, int64_t dim);

@@ -40,7 +40,7 @@ struct InferCtx {
   const OpDef& op;
   std::span<const TensorSpec> in;  // flattened: a variadic input gives several
   const Attrs& attrs;
-  DType compute = DType::None;     // common dtype of the inputs, for ops that promote
+  DType compute = DType::None;  // common dtype of the inputs, for ops that promote
 
   const AttrValue& attr(std::string_view name) const;  // bug() if the op has no such attribute
 };
@@ -58,7 +58,9 @@ class SbpCtx {
   std::span<const TensorSpec> out() const { return out_; }
   const Attrs& attrs() const { return infer_.attrs; }
   const AttrValue& attr(std::string_view name) const { return infer_.attr(name); }
-  void add(std::vector<Sbp> inputs, std::vector<Sbp> outputs) { list_.push_back({std::move(inputs), std::move(outputs)}); }
+  void add(std::vector<Sbp> inputs, std::vector<Sbp> outputs) {
+    list_.push_back({std::move(inputs), std::move(outputs)});
+  }
 
  private:
   const InferCtx& infer_;
@@ -86,13 +88,13 @@ struct InputDef {
 struct AttrDef {
   std::string name;
   AttrValue::Kind kind = AttrValue::Kind::None;
-  AttrValue otherwise;         // the default
+  AttrValue otherwise;  // the default
   bool required = false;
-  bool nullable = false;       // None is a value
+  bool nullable = false;  // None is a value
   bool keyword_only = false;
-  bool varargs = false;        // x.view(2, 3) as well as x.view((2, 3))
-  bool dynamic = false;        // may change from call to call without a new kernel
-  bool hidden = false;         // filled by the runner, not by the user
+  bool varargs = false;  // x.view(2, 3) as well as x.view((2, 3))
+  bool dynamic = false;  // may change from call to call without a new kernel
+  bool hidden = false;   // filled by the runner, not by the user
   std::string doc;
 };
 
@@ -103,7 +105,7 @@ struct OutputDef {
 };
 
 enum class OpKind : uint8_t { Kernel, View, Composite };
-enum class Promote : uint8_t { No, Common, Floating };  // Floating: integers and bool become the default dtype
+enum class Promote : uint8_t { No, Common, Floating };       // Floating: integers and bool become the default dtype
 enum class Autocast : uint8_t { Same, Lower, F32, Widest };  // what hw.amp does to the floating inputs
 
 class OpDef {
@@ -132,19 +134,19 @@ class OpDef {
   OpDef& view(ViewRule rule);
   OpDef& composite(Composite body);  // no kernel and no gradient of its own: written with other ops
   OpDef& inplace();                  // x.op_() exists: output 0 has the shape of input 0
-  OpDef& random();                   // draws from a generator: adds the hidden attributes seed and draw, keyword generator
+  OpDef& random();  // draws from a generator: adds the hidden attributes seed and draw, keyword generator
   OpDef& autocast(Autocast how);
   OpDef& sbp(SbpRule rule);
   OpDef& no_sbp(std::string reason);
-  OpDef& flops(FlopsRule rule);      // default: one per output element
+  OpDef& flops(FlopsRule rule);  // default: one per output element
   /// `saved` names the inputs and outputs that the rule reads: "x y". Nothing else is kept alive for it.
   OpDef& grad(std::string_view saved, GradRule rule);
   OpDef& no_grad(std::string reason);
   OpDef& onnx(std::string mapping);  // "Exp", or a formula in ONNX ops: "Sub(Exp(x), 1)"
   OpDef& no_onnx(std::string reason);
-  OpDef& method(bool yes);           // whether Tensor gets a method; default: yes if the first argument is a tensor
-  OpDef& internal();                 // not in the public namespace; named with a leading underscore or used by gradients
-  OpDef& file(std::string path);     // set by RegisterOp
+  OpDef& method(bool yes);        // whether Tensor gets a method; default: yes if the first argument is a tensor
+  OpDef& internal();              // not in the public namespace; named with a leading underscore or used by gradients
+  OpDef& file(std::string path);  // set by RegisterOp
 
   // -------- reading
   const std::string& name() const { return name_; }
@@ -179,7 +181,7 @@ class OpDef {
   const std::string& onnx() const { return onnx_; }
   const std::string& no_onnx_reason() const { return no_onnx_reason_; }
   const std::string& file() const { return file_; }
-  int attr_index(std::string_view name) const;  // -1 if there is none
+  int attr_index(std::string_view name) const;      // -1 if there is none
   int variadic_index() const { return variadic_; }  // of the variadic input, or -1
   /// The declared input that flattened input i belongs to, given the flattened count.
   const InputDef& input_def(size_t flat, size_t flat_count) const;

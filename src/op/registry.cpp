@@ -28,7 +28,8 @@ RegisterOp::RegisterOp(OpDef def, const char* file) {
   std::string_view path = file;
   size_t at = path.rfind("src/ops/");
   def.file_ = path.substr(at == std::string_view::npos ? 0 : at);
-  def.method_ = def.method_ && !def.inputs_.empty() && !def.order_.empty() && def.order_[0] == 0 && !def.inputs_[0].variadic;
+  def.method_ =
+      def.method_ && !def.inputs_.empty() && !def.order_.empty() && def.order_[0] == 0 && !def.inputs_[0].variadic;
   std::vector<std::string> ins, outs;
   for (const InputDef& i : def.inputs_) ins.push_back(i.name);
   for (const OutputDef& o : def.outputs_) outs.push_back(o.name);

@@ -95,8 +95,8 @@ void check_inputs(const InferCtx& c) {
     }
     DType d = s.dtype;
     if (c.op.promotion() == Promote::Floating && !is_inexact(d)) continue;  // becomes floating before it is used
-    check_type(def.dtypes >> static_cast<int>(d) & 1, "'", def.name, "' must have ", dtype_set_text(def.dtypes), ", got ", d,
-               ". Convert it with .to().");
+    check_type(def.dtypes >> static_cast<int>(d) & 1, "'", def.name, "' must have ", dtype_set_text(def.dtypes),
+               ", got ", d, ". Convert it with .to().");
   }
 }
 

@@ -13,7 +13,7 @@ DType same(const InferCtx& c);      // of input 0
 DType promoted(const InferCtx& c);  // c.compute
 DType boolean(const InferCtx& c);
 DType int64(const InferCtx& c);
-DType real(const InferCtx& c);      // of input 0, complex made real
+DType real(const InferCtx& c);  // of input 0, complex made real
 /// The attribute `dtype` if given, else of input 0 with integers and bool summed as i64 (sum, prod, cumsum).
 DType accumulated(const InferCtx& c);
 /// The attribute `dtype` if given, else the default dtype (creation).

@@ -76,8 +76,7 @@ void along_dim(SbpCtx& c) {
   if (x.ndim() == 0) return;
   int64_t dim = normalize_axis(c.attr("dim").i64(), x.ndim());
   for (int64_t axis = 0; axis < x.ndim(); ++axis)
-    if (axis != dim)
-      c.add(std::vector<Sbp>(c.in().size(), split(axis)), std::vector<Sbp>(c.out().size(), split(axis)));
+    if (axis != dim) c.add(std::vector<Sbp>(c.in().size(), split(axis)), std::vector<Sbp>(c.out().size(), split(axis)));
 }
 
 }  // namespace sbp

@@ -31,7 +31,7 @@ struct SbpSignature {
   bool operator==(const SbpSignature&) const = default;
 };
 
-void append_text(std::string& out, const Sbp& sbp);                  // "S(0)", "B", "P(sum)"
-void append_text(std::string& out, const SbpSignature& signature);   // "S(0), B -> S(0)"
+void append_text(std::string& out, const Sbp& sbp);                 // "S(0)", "B", "P(sum)"
+void append_text(std::string& out, const SbpSignature& signature);  // "S(0), B -> S(0)"
 
 }  // namespace hw

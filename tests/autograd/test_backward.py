@@ -3,8 +3,9 @@ import gc
 import sys
 import time
 
-import headwater as hw
 import pytest
+
+import headwater as hw
 
 
 def leaf(*values):

@@ -1,6 +1,7 @@
 """Custom functions and anomaly mode."""
-import headwater as hw
 import pytest
+
+import headwater as hw
 
 
 class Scale(hw.autograd.Function):

@@ -1,7 +1,8 @@
 """In-place writes and views: versions, histories, errors. Torch is the oracle for the values."""
-import headwater as hw
 import pytest
 import torch
+
+import headwater as hw
 
 
 def both(f, *shapes):

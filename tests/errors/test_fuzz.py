@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import headwater as hw
 import pytest
+
+import headwater as hw
 
 SEED = int(os.environ.get("HEADWATER_FUZZ_SEED", "1"))
 CASES = int(os.environ.get("HEADWATER_FUZZ_CASES", "60"))  # per op

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 import headwater as hw
-import pytest
 
 
 def x() -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-import headwater as hw
 import numpy as np
 import torch
+
+import headwater as hw
 
 
 class Fixed:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-import headwater as hw
 import numpy as np
 import pytest
 import torch
 from convert import Fixed, flatten, map_arrays, to_hw, to_numpy, to_torch
+
+import headwater as hw
 
 EPS = 1e-5
 DIRECTIONS = 3

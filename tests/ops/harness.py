@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import checks
-import headwater as hw
 import numpy as np
 import pytest
 from convert import Fixed
+
+import headwater as hw
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

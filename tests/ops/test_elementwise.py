@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import headwater as hw
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, fixed, integers, op_test, randn, uniform
+
+import headwater as hw
 
 REAL = FLOATS + INTS
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-30, 1e30]

@@ -6,10 +6,10 @@ import doctest
 import importlib
 from pathlib import Path
 
-import headwater as hw
 import pytest
-
 from harness import TESTED
+
+import headwater as hw
 
 OPS = {name: hw._C.describe_op(name) for name in hw._C.op_names()}
 PUBLIC = [name for name, info in OPS.items() if not info["internal"]]

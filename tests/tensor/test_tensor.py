@@ -4,10 +4,11 @@ import pickle
 import subprocess
 import sys
 
-import headwater as hw
 import numpy as np
 import pytest
 import torch
+
+import headwater as hw
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 NUMPY_DTYPES = [d for d in DTYPES if d != "bfloat16"]
@@ -42,7 +43,8 @@ def test_result_type_of_tensors_scalars_and_numbers(a):
         for shape in ((2,), ()):
             want = torch.result_type(torch.ones(shape, dtype=getattr(torch, a)), number)
             if want != torch.complex32:
-                assert hw.result_type(hw.ones(shape, dtype=getattr(hw, a)), number).name == str(want).split(".")[1], (a, number, shape)
+                got = hw.result_type(hw.ones(shape, dtype=getattr(hw, a)), number)
+                assert got.name == str(want).split(".")[1], (a, number, shape)
 
 
 def test_python_data_gives_torchs_dtypes():
@@ -107,7 +109,8 @@ def test_dlpack_both_ways_with_torch(name):
 
 def test_views_alias_and_copies_do_not():
     x = hw.arange(12.0).reshape(3, 4)
-    for v in (x[0], x[:, 1], x.t(), x.view(4, 3), x.unsqueeze(0), x[None, ..., 1:3], x.expand(2, 3, 4), x.narrow(0, 1, 2), x.detach()):
+    for v in (x[0], x[:, 1], x.t(), x.view(4, 3), x.unsqueeze(0), x[None, ..., 1:3], x.expand(2, 3, 4), x.narrow(0, 1, 2),
+              x.detach()):
         assert v._shares_storage(x)
     for c in (x.clone(), x + 0, x[[0, 1]], x.t().reshape(12)):
         assert not c._shares_storage(x)
@@ -187,7 +190,8 @@ def test_pickle_and_deepcopy_keep_requires_grad():
 
 @pytest.mark.parametrize("make", [
     lambda m: m.tensor(3.5), lambda m: m.tensor([1.0, 2.0, 3.0]), lambda m: m.tensor([1.5, -2.25, 100.0]), lambda m: m.arange(5),
-    lambda m: m.tensor([[1.0, 2.0], [3.0, 4.5]]), lambda m: m.zeros(2, 2, 2), lambda m: m.tensor([True, False]), lambda m: m.zeros(0),
+    lambda m: m.tensor([[1.0, 2.0], [3.0, 4.5]]), lambda m: m.zeros(2, 2, 2), lambda m: m.tensor([True, False]),
+    lambda m: m.zeros(0),
     lambda m: m.zeros(2, 0), lambda m: m.tensor([1e-6, 1.0]), lambda m: m.tensor([float("nan"), float("inf"), -1.0]),
     lambda m: m.arange(2000.0), lambda m: m.ones(40, 40), lambda m: m.arange(30.0), lambda m: m.tensor([1e10, 2.0]),
     lambda m: m.ones(2, dtype=m.float64), lambda m: m.ones(2, dtype=m.bfloat16), lambda m: m.ones(2, requires_grad=True),

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from .. import _C
 from .._C import Tensor
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors: TypeAlias = Tensor | Sequence[Tensor]
 
 
 def _tuple(tensors: Tensors | None) -> tuple[Tensor, ...]:

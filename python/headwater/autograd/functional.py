@@ -79,6 +79,6 @@ def hvp(func: Callable[..., Tensor], inputs: Any, v: Any, create_graph: bool = F
     xs, single = _prepared(inputs, create_graph)
     y = func(*xs)
     gs = grad(y, xs, create_graph=True)
-    hs = grad(list(gs), xs, (v,) if isinstance(v, Tensor) else tuple(v), create_graph=create_graph, allow_unused=True)  # type: ignore[arg-type]
+    hs = grad(list(gs), xs, (v,) if isinstance(v, Tensor) else tuple(v), create_graph=create_graph, allow_unused=True)
     full = tuple(_zeros(x) if h is None else h for h, x in zip(hs, xs, strict=True))
     return y, full[0] if single else full

@@ -20,15 +20,15 @@ static std::vector<TensorSpec> infer(const InferCtx& c) {
 }
 
 static const RegisterOp op = OpDef("empty_strided")
-    .doc("Returns a tensor of the given size and strides whose elements are not set.")
-    .attr_required("size", AttrValue::Kind::Ints, "the shape")
-    .attr_required("stride", AttrValue::Kind::Ints, "elements to step per axis")
-    .attr_none("dtype", AttrValue::Kind::DType, "the dtype; default: the default dtype")
-    .keyword()
-    .out("y")
-    .infer(infer)
-    .sbp(sbp::broadcast_only)
-    .no_grad("it has no tensor input")
-    .no_onnx("ONNX tensors have no strides");
+                                 .doc("Returns a tensor of the given size and strides whose elements are not set.")
+                                 .attr_required("size", AttrValue::Kind::Ints, "the shape")
+                                 .attr_required("stride", AttrValue::Kind::Ints, "elements to step per axis")
+                                 .attr_none("dtype", AttrValue::Kind::DType, "the dtype; default: the default dtype")
+                                 .keyword()
+                                 .out("y")
+                                 .infer(infer)
+                                 .sbp(sbp::broadcast_only)
+                                 .no_grad("it has no tensor input")
+                                 .no_onnx("ONNX tensors have no strides");
 
 }  // namespace hw

@@ -8,15 +8,16 @@ static DType full_dtype(const InferCtx& c) {
   return given.none() ? c.attr("fill_value").scalar().dtype() : given.dtype();
 }
 
-static const RegisterOp op = OpDef("full")
-    .doc("Returns a tensor of the given size with every element equal to fill_value.")
-    .attr_required("size", AttrValue::Kind::Ints, "the shape")
-    .attr_required("fill_value", AttrValue::Kind::Scalar, "the value; its kind decides the dtype if none is given")
-    .attr_none("dtype", AttrValue::Kind::DType, "the dtype")
-    .keyword()
-    .out("y", full_dtype, shape::size)
-    .sbp(sbp::broadcast_only)
-    .no_grad("it has no tensor input")
-    .onnx("ConstantOfShape");
+static const RegisterOp op =
+    OpDef("full")
+        .doc("Returns a tensor of the given size with every element equal to fill_value.")
+        .attr_required("size", AttrValue::Kind::Ints, "the shape")
+        .attr_required("fill_value", AttrValue::Kind::Scalar, "the value; its kind decides the dtype if none is given")
+        .attr_none("dtype", AttrValue::Kind::DType, "the dtype")
+        .keyword()
+        .out("y", full_dtype, shape::size)
+        .sbp(sbp::broadcast_only)
+        .no_grad("it has no tensor input")
+        .onnx("ConstantOfShape");
 
 }  // namespace hw

@@ -12,17 +12,19 @@ static Dims shape_of_input(const InferCtx& c) {
   return s;
 }
 
-static const RegisterOp op = OpDef("copy_")
-    .doc("Writes `other` into `input`; `other` is broadcast and converted. Returns `input`.")
-    .in("input", "any shape; overwritten")
-    .in("other", "a shape that broadcasts to that of input")
-    .attr("non_blocking", false, "accepted; copies on the CPU are done when the call returns")
-    .out("y", dtype::same, shape_of_input)
-    .sbp(sbp::elementwise)
-    .grad("", [](GradCtx& g) {
-      if (g.needs(0)) g.dx(0, zeros(g.in_spec(0).shape, g.in_spec(0).dtype));
-      g.dx(1, g.dy());
-    })
-    .onnx("Expand(Cast(other))");
+static const RegisterOp op =
+    OpDef("copy_")
+        .doc("Writes `other` into `input`; `other` is broadcast and converted. Returns `input`.")
+        .in("input", "any shape; overwritten")
+        .in("other", "a shape that broadcasts to that of input")
+        .attr("non_blocking", false, "accepted; copies on the CPU are done when the call returns")
+        .out("y", dtype::same, shape_of_input)
+        .sbp(sbp::elementwise)
+        .grad("",
+              [](GradCtx& g) {
+                if (g.needs(0)) g.dx(0, zeros(g.in_spec(0).shape, g.in_spec(0).dtype));
+                g.dx(1, g.dy());
+              })
+        .onnx("Expand(Cast(other))");
 
 }  // namespace hw

@@ -24,26 +24,31 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
   int64_t room = x.numel();
   if (room)
     for (size_t i = 0, n = x.shape.size(); i < n; ++i) room = std::max(room, (x.shape[i] - 1) * x.strides[i] + 1);
-  check(offset >= 0 && (empty || last < std::max<int64_t>(room, 1)), "size ", size, " with stride ", stride, " and offset ",
-        offset, " reaches element ", last, ", beyond the ", room, " elements of ", x);
+  check(offset >= 0 && (empty || last < std::max<int64_t>(room, 1)), "size ", size, " with stride ", stride,
+        " and offset ", offset, " reaches element ", last, ", beyond the ", room, " elements of ", x);
   return {size, stride, offset};
 }
 
-static const RegisterOp op = OpDef("as_strided")
-    .doc("Returns a view with the given sizes and strides. storage_offset counts from the first element of `input`.")
-    .in("input", "any shape")
-    .attr_required("size", AttrValue::Kind::Ints, "sizes of the view")
-    .attr_required("stride", AttrValue::Kind::Ints, "strides of the view, in elements")
-    .attr_none("storage_offset", AttrValue::Kind::Int, "the first element; default: that of input")
-    .out("y", dtype::same, nullptr)
-    .view(view)
-    .sbp(sbp::broadcast_only)
-    .grad("", [](GradCtx& g) {
-      // Into zeros through the same view; elements shown several times collect all their gradients.
-      static const Op scatter{"_as_strided_grad"};
-      g.dx(0, scatter({g.dy()}, {g.in_spec(0).shape, g.in_spec(0).strides, g.attr("size").ints(), g.attr("stride").ints(),
-                                 g.attr("storage_offset").none() ? int64_t{0} : g.attr("storage_offset").i64()}));
-    })
-    .no_onnx("ONNX tensors have no strides");
+static const RegisterOp op =
+    OpDef("as_strided")
+        .doc(
+            "Returns a view with the given sizes and strides. storage_offset counts from the first element of `input`.")
+        .in("input", "any shape")
+        .attr_required("size", AttrValue::Kind::Ints, "sizes of the view")
+        .attr_required("stride", AttrValue::Kind::Ints, "strides of the view, in elements")
+        .attr_none("storage_offset", AttrValue::Kind::Int, "the first element; default: that of input")
+        .out("y", dtype::same, nullptr)
+        .view(view)
+        .sbp(sbp::broadcast_only)
+        .grad("",
+              [](GradCtx& g) {
+                // Into zeros through the same view; elements shown several times collect all their gradients.
+                static const Op scatter{"_as_strided_grad"};
+                g.dx(0,
+                     scatter({g.dy()},
+                             {g.in_spec(0).shape, g.in_spec(0).strides, g.attr("size").ints(), g.attr("stride").ints(),
+                              g.attr("storage_offset").none() ? int64_t{0} : g.attr("storage_offset").i64()}));
+              })
+        .no_onnx("ONNX tensors have no strides");
 
 }  // namespace hw

@@ -43,20 +43,22 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
   return v;
 }
 
-static const RegisterOp op = OpDef("_index_view")
-    .doc("The view that the basic part of an index selects; `steps` is the binding's encoding of it.")
-    .in("input", "any shape")
-    .attr_required("steps", AttrValue::Kind::Ints, "four numbers per step")
-    .out("y", dtype::same, nullptr)
-    .view(view)
-    .internal()
-    .sbp(sbp::broadcast_only)
-    .grad("", [](GradCtx& g) {
-      static const Op copy{"copy_"}, index_view{"_index_view"};
-      Tensor whole = zeros(g.in_spec(0).shape, g.dy().dtype());
-      copy.inplace({index_view({whole}, {g.attr("steps").ints()}), g.dy()});
-      g.dx(0, whole);
-    })
-    .onnx("Slice, Gather, Unsqueeze");
+static const RegisterOp op =
+    OpDef("_index_view")
+        .doc("The view that the basic part of an index selects; `steps` is the binding's encoding of it.")
+        .in("input", "any shape")
+        .attr_required("steps", AttrValue::Kind::Ints, "four numbers per step")
+        .out("y", dtype::same, nullptr)
+        .view(view)
+        .internal()
+        .sbp(sbp::broadcast_only)
+        .grad("",
+              [](GradCtx& g) {
+                static const Op copy{"copy_"}, index_view{"_index_view"};
+                Tensor whole = zeros(g.in_spec(0).shape, g.dy().dtype());
+                copy.inplace({index_view({whole}, {g.attr("steps").ints()}), g.dy()});
+                g.dx(0, whole);
+              })
+        .onnx("Slice, Gather, Unsqueeze");
 
 }  // namespace hw

@@ -15,15 +15,16 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
   return v;
 }
 
-static const RegisterOp op = OpDef("view")
-    .doc("Returns a view of the same memory under another shape. One size may be -1 and is worked out.")
-    .in("input", "any shape")
-    .attr_required("shape", AttrValue::Kind::Ints, "the new shape")
-    .varargs()
-    .out("y", dtype::same, nullptr)
-    .view(view)
-    .sbp(sbp::broadcast_only)
-    .grad("", [](GradCtx& g) { g.dx(0, reshape(g.dy(), g.in_spec(0).shape)); })
-    .onnx("Reshape");
+static const RegisterOp op =
+    OpDef("view")
+        .doc("Returns a view of the same memory under another shape. One size may be -1 and is worked out.")
+        .in("input", "any shape")
+        .attr_required("shape", AttrValue::Kind::Ints, "the new shape")
+        .varargs()
+        .out("y", dtype::same, nullptr)
+        .view(view)
+        .sbp(sbp::broadcast_only)
+        .grad("", [](GradCtx& g) { g.dx(0, reshape(g.dy(), g.in_spec(0).shape)); })
+        .onnx("Reshape");
 
 }  // namespace hw

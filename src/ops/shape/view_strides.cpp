@@ -22,12 +22,14 @@ Dims resolved_shape(std::span<const int64_t> from, std::span<const int64_t> shap
     check_runtime(total % known == 0, "shape ", Dims(shape), " does not fit ", total, " elements (", Dims(from), ")");
     out[static_cast<size_t>(unknown)] = total / known;
   } else {
-    check_runtime(known == total, "shape ", Dims(shape), " has ", known, " elements, the input ", total, " (", Dims(from), ")");
+    check_runtime(known == total, "shape ", Dims(shape), " has ", known, " elements, the input ", total, " (",
+                  Dims(from), ")");
   }
   return out;
 }
 
-bool view_strides(std::span<const int64_t> from, std::span<const int64_t> strides, std::span<const int64_t> to, Dims& out) {
+bool view_strides(std::span<const int64_t> from, std::span<const int64_t> strides, std::span<const int64_t> to,
+                  Dims& out) {
   if (numel(from) == 0) {
     out = contiguous_strides(to);
     return true;
