@@ -15,13 +15,12 @@ from . import _C, _functions
 from .aliases import ALIASES
 
 _TYPES = {"bool": "_bool", "int": "_int", "float": "_float", "number": "_Number", "str": "str", "ints": "_int | Sequence[_int]",
-          "floats": "Sequence[_float]", "dtype": "dtype"}
+          "floats": "Sequence[_float]", "dtype": "_dtype"}
 
 _HEAD = '''"""Type stubs of headwater, written from the operator declarations."""
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-import numpy as np
+from builtins import bool as _bool, float as _float, int as _int
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from . import amp as amp, autograd as autograd, data as data, memory as memory, nn as nn, ops as ops, optim as optim, random as random
 from ._types import Size as Size, device as device
@@ -43,10 +42,7 @@ from .random import (
 )
 from .serialization import load as load, save as save
 
-_bool = bool
-_int = int
-_float = float
-_Number = bool | int | float | complex
+_Number: TypeAlias = _bool | _int | _float | complex
 
 class dtype:
     is_floating_point: _bool
@@ -54,6 +50,8 @@ class dtype:
     is_signed: _bool
     itemsize: _int
     name: str
+
+_dtype: TypeAlias = dtype
 
 class Generator:
     def __init__(self, device: Any = ...) -> None: ...
