@@ -4,6 +4,7 @@ A shared machine drifts by more than the differences of interest, so nothing is 
 gets one turn, and the ratio to the first candidate is taken within the round. Rounds in which other processes took more than 8 % of
 the machine are dropped (three quarters of them at most).
 """
+
 from __future__ import annotations
 
 import os
@@ -49,8 +50,13 @@ def _calls_per_turn(f: Callable[[], object], turn: float) -> int:
         n *= 4
 
 
-def compare(candidates: dict[str, Callable[[], object]], rounds: int = 9, turn: float = 0.08, seed: int = 0,
-            most_foreign: float = 0.08) -> list[Result]:
+def compare(
+    candidates: dict[str, Callable[[], object]],
+    rounds: int = 9,
+    turn: float = 0.08,
+    seed: int = 0,
+    most_foreign: float = 0.08,
+) -> list[Result]:
     """Measures each candidate in `rounds` clean turns of about `turn` seconds; the first is the reference of the ratios."""
     counts = {name: _calls_per_turn(f, turn) for name, f in candidates.items()}
     order = random.Random(seed)
@@ -81,11 +87,29 @@ def compare(candidates: dict[str, Callable[[], object]], rounds: int = 9, turn: 
     for name in candidates:
         ratios = sorted(a / b for a, b in zip(turns[name], turns[first], strict=True))
         q = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
-        results.append(Result(name, statistics.median(turns[name]), min(turns[name]), statistics.median(ratios), (q[0], q[2]), rounds,
-                              dropped, turns[name]))
+        results.append(
+            Result(
+                name,
+                statistics.median(turns[name]),
+                min(turns[name]),
+                statistics.median(ratios),
+                (q[0], q[2]),
+                rounds,
+                dropped,
+                turns[name],
+            )
+        )
     return results
 
 
 def seconds(t: float) -> str:
     """A time with a fitting unit."""
-    return f"{t * 1e9:.0f} ns" if t < 2e-6 else f"{t * 1e6:.1f} us" if t < 2e-3 else f"{t * 1e3:.2f} ms" if t < 2 else f"{t:.2f} s"
+    return (
+        f"{t * 1e9:.0f} ns"
+        if t < 2e-6
+        else f"{t * 1e6:.1f} us"
+        if t < 2e-3
+        else f"{t * 1e3:.2f} ms"
+        if t < 2
+        else f"{t:.2f} s"
+    )

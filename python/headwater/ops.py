@@ -46,7 +46,8 @@ def report(name: str) -> str:
         row("input", f"{i['name']}: {marks}{i['doc']} ({', '.join(i['dtypes'])})")
     for a in d["attrs"]:
         if not a["hidden"]:
-            row("argument", f"{a['name']}: {a['kind']}" + ("" if a["required"] else f" = {a['default']!r}") + (f"; {a['doc']}" if a["doc"] else ""))
+            otherwise = "" if a["required"] else f" = {a['default']!r}"
+            row("argument", f"{a['name']}: {a['kind']}{otherwise}" + (f"; {a['doc']}" if a["doc"] else ""))
     row("outputs", ", ".join(d["outputs"]))
     row("promotion", d["promotes"])
     row("gradient", "declared" if d["has_grad"] else "of its parts" if d["kind"] == "composite" else f"none: {d['no_grad']}")

@@ -83,7 +83,7 @@ op_test("atan2", torch=torch.atan2, samples=lambda: [Sample(randn(3, 5), randn(3
         dtypes=REAL, **SMOOTH)
 op_test("hypot", torch=torch.hypot, samples=lambda: [Sample(randn(3, 5), randn(3, 5)), Sample(randn(2, 1), randn(3)), Sample(np.array([3e200]), np.array([4e200]), sample_dtypes=("float64",), sample_grad=False)],
         dtypes=FLOATS, **SMOOTH)
-op_test("copysign", torch=torch.copysign, samples=lambda: [s for s in [*pairs(), specials()]], dtypes=REAL, grad=True)
+op_test("copysign", torch=torch.copysign, samples=lambda: [*pairs(), specials()], dtypes=REAL, grad=True)
 op_test("logaddexp", torch=torch.logaddexp, samples=lambda: [s for s in [*pairs(), Sample(np.array([1000.0, -1000.0]), np.array([999.0, 5.0])), specials()] if not isinstance(s.args[1], int)], dtypes=FLOATS, grad=True,
         grad2=True, tol={"bfloat16": 3e-2, "float16": 4e-3})
 op_test("logaddexp2", torch=torch.logaddexp2, samples=lambda: [s for s in pairs() if not isinstance(s.args[1], int)], dtypes=FLOATS, grad=True, grad2=True,

@@ -46,5 +46,5 @@ def test_example(name: str) -> None:
 def test_docs_name_every_argument(name: str) -> None:
     info = OPS[name]
     assert info["doc"].endswith((".", "`", ")")), "the documentation is not a sentence"
-    for argument in [i for i in info["inputs"]] + [a for a in info["attrs"] if not a["hidden"]]:
+    for argument in list(info["inputs"]) + [a for a in info["attrs"] if not a["hidden"]]:
         assert argument["doc"], f"argument '{argument['name']}' has no documentation"

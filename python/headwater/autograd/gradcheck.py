@@ -90,8 +90,11 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
     def full(*args: Any) -> Any:
         before = _C.set_grad_enabled(True)
         try:
-            fresh = [a.detach().requires_grad_(a.requires_grad or k >= count or k in places) if isinstance(a, Tensor) and not a.requires_grad else a
-                     for k, a in enumerate(args)]
+            fresh = [
+                a.detach().requires_grad_(k >= count or k in places)
+                if isinstance(a, Tensor) and not a.requires_grad else a
+                for k, a in enumerate(args)
+            ]
             for k in places:
                 if not fresh[k].requires_grad:
                     fresh[k] = fresh[k].detach().requires_grad_()
