@@ -1,0 +1,111 @@
+// _embedding_grad: rows of gradients added in order. Each thread owns a range of rows, so nothing is shared.
+#include <atomic>
+#include <cstring>
+
+#include "base/thread_team.h"
+#include "core/visit.h"
+#include "kernels/kernel.h"
+#include "kernels/loops/each.h"
+
+namespace hw {
+
+namespace {
+
+class EmbeddingGrad final : public Kernel {
+ public:
+  explicit EmbeddingGrad(const KernelRequest& r)
+      : dy_(r.inputs[0]),
+        index_(r.inputs[1]),
+        dw_(r.outputs[0]),
+        rows_(r.attrs[0].i64()),
+        padding_(r.attrs[1].i64()),
+        by_frequency_(r.attrs[2].truth()),
+        features_(dw_.shape[1]),
+        count_(index_.numel()) {
+    dy_strides_ = strides_of(dy_);
+    step_ = dy_strides_.back();
+    dy_strides_.pop_back();
+    reduced_ = is_reduced(dw_.dtype);
+  }
+  // Row numbers; how often each row occurs; and float sums for 16-bit types.
+  size_t scratch_bytes() const override {
+    return static_cast<size_t>(2 * count_ + rows_) * 8 + (reduced_ ? static_cast<size_t>(rows_ * features_) * 4 : 0);
+  }
+  void run(const KernelArgs& args) const override {
+    int64_t* row = static_cast<int64_t*>(args.scratch);
+    int64_t* from = row + count_;
+    int64_t* occurs = from + count_;
+    if (!list(args, row, from)) return;
+    if (by_frequency_) {
+      std::memset(occurs, 0, static_cast<size_t>(rows_) * 8);
+      for (int64_t i = 0; i < count_; ++i) ++occurs[row[i]];
+    }
+    visit_floating(dw_.dtype, [&]<class T>(Type<T>) {
+      parallel_for(
+          rows_, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, features_)), [&](int64_t begin, int64_t end) {
+            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+              sum<T>(args, row, from, occurs, reinterpret_cast<float*>(occurs + rows_), features_, begin, end);
+            else
+              sum<T>(args, row, from, occurs, static_cast<T*>(args.outputs[0]), strides_of(dw_)[0], begin, end);
+          });
+    });
+  }
+
+ private:
+  /// The row of each gradient and where it lies.
+  bool list(const KernelArgs& args, int64_t* row, int64_t* from) const {
+    int64_t i = 0, bad = -1;
+    each<2>(index_.shape, {strides_of(index_), dy_strides_}, [&](int64_t at, int64_t dy) {
+      const int64_t r = index_.dtype == DType::I64 ? static_cast<const int64_t*>(args.inputs[1])[at]
+                                                   : static_cast<const int32_t*>(args.inputs[1])[at];
+      row[i] = r < 0 ? r + rows_ : r;
+      if (row[i] < 0 || row[i] >= rows_) bad = i;
+      from[i++] = dy;
+    });
+    if (bad >= 0)
+      args.status->report("index %ld is out of range for axis 0 with size %ld", static_cast<long>(row[bad]),
+                          static_cast<long>(rows_));
+    return bad < 0;
+  }
+
+  template <class T, class A>
+  void sum(const KernelArgs& args, const int64_t* row, const int64_t* from, const int64_t* occurs, A* table,
+           int64_t pitch, int64_t begin, int64_t end) const {
+    const int64_t column = reduced_ ? 1 : strides_of(dw_)[1];
+    for (int64_t r = begin; r < end; ++r)
+      for (int64_t k = 0; k < features_; ++k) table[r * pitch + k * column] = A(0);
+    for (int64_t i = 0; i < count_; ++i) {
+      if (row[i] < begin || row[i] >= end || row[i] == padding_) continue;
+      const T* dy = static_cast<const T*>(args.inputs[0]) + from[i];
+      A* to = table + row[i] * pitch;
+      const A factor = by_frequency_ ? A(1) / static_cast<A>(occurs[row[i]]) : A(1);
+      if (step_ == 1 && column == 1) {
+        for (int64_t k = 0; k < features_; ++k) to[k] += static_cast<A>(dy[k]) * factor;
+      } else {
+        for (int64_t k = 0; k < features_; ++k) to[k * column] += static_cast<A>(dy[k * step_]) * factor;
+      }
+    }
+    if constexpr (!std::is_same_v<T, A>) {
+      const Dims to = strides_of(dw_);
+      T* dw = static_cast<T*>(args.outputs[0]);
+      for (int64_t r = begin; r < end; ++r)
+        for (int64_t k = 0; k < features_; ++k) dw[r * to[0] + k * to[1]] = T(table[r * pitch + k]);
+    }
+  }
+
+  TensorSpec dy_, index_, dw_;
+  Dims dy_strides_;
+  int64_t rows_, padding_;
+  bool by_frequency_, reduced_;
+  int64_t features_, count_, step_;
+};
+
+std::unique_ptr<Kernel> prepare(const KernelRequest& r, std::string& why_not) {
+  if (is_floating(r.outputs[0].dtype)) return std::make_unique<EmbeddingGrad>(r);
+  why_not = "the table must be floating";
+  return nullptr;
+}
+const RegisterKernel embedding_grad({"_embedding_grad", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+
+}  // namespace
+}  // namespace hw

@@ -1,0 +1,20 @@
+// new_zeros: 0 everywhere, in the dtype of another tensor.
+#include "op/math.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    OpDef("new_zeros")
+        .doc("Returns a tensor of the given size filled with 0, of the dtype of the input.")
+        .in("input", "any shape")
+        .attr_required("size", AttrValue::Kind::Ints, "the shape")
+        .varargs()
+        .attr_none("dtype", AttrValue::Kind::DType, "the dtype; default: that of input")
+        .keyword()
+        .out("y")
+        .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
+          static const Op full{"full"};
+          return {full({}, {attrs[0].ints(), Scalar(0), attrs[1].none() ? in[0].dtype() : attrs[1].dtype()})};
+        });
+
+}  // namespace hw

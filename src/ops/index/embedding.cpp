@@ -1,0 +1,44 @@
+// embedding: rows of a table.
+#include "base/error.h"
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static Dims shape_of(const InferCtx& c) {
+  check_runtime(c.in[1].ndim() == 2, "weight must have two axes, got ", c.in[1]);
+  Dims shape = c.in[0].shape;
+  shape.push_back(c.in[1].shape[1]);
+  return shape;
+}
+
+static const RegisterOp op =
+    OpDef("embedding")
+        .doc(
+            "Returns the rows of `weight` that the input names, along a new last axis. The row padding_idx gets no "
+            "gradient.")
+        .in("input", "row numbers", index_types)
+        .in("weight", "[rows, features]")
+        .attr("padding_idx", int64_t{-1}, "a row without gradient; -1: none")
+        .attr("scale_grad_by_freq", false, "divide gradients by how often a row occurs")
+        .attr("sparse", false, "accepted; gradients are dense")
+        .out(
+            "y", [](const InferCtx& c) { return c.in[1].dtype; }, shape_of)
+        .method(false)
+        .sbp([](SbpCtx& c) {
+          const int64_t n = c.in()[0].ndim();
+          for (int64_t a = 0; a < n; ++a) c.add({split(a), broadcast()}, {split(a)});
+          c.add({broadcast(), split(1)}, {split(n)});
+          c.add({broadcast(), partial_sum()}, {partial_sum()});
+        })
+        .grad("input",
+              [](GradCtx& g) {
+                static const Op back{"_embedding_grad"};
+                if (g.needs(1))
+                  g.dx(1, back({g.dy(), g.in(0)}, {g.in_spec(1).shape[0], g.attr("padding_idx").i64(),
+                                                   g.attr("scale_grad_by_freq").truth()}));
+              })
+        .onnx("Gather");
+
+}  // namespace hw

@@ -1,0 +1,42 @@
+// index_add: whole slices added along an axis.
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+#include "ops/index/along_dim.h"
+
+namespace hw {
+
+static Dims shape_of(const InferCtx& c) {
+  check_rows(c.in[0], c.in[1], c.in[2], normalize_axis(c.attr("dim").i64(), c.in[0].ndim()));
+  return c.in[0].shape;
+}
+
+static const RegisterOp op =
+    OpDef("index_add")
+        .doc("Returns the input with the slices of `source`, times alpha, added at the positions `index` along `dim`.")
+        .in("input", "any shape")
+        .attr_required("dim", AttrValue::Kind::Int, "the axis")
+        .in("index", "0-d or 1-d", index_types)
+        .in("source", "the input's shape, but along dim one slice for each index")
+        .attr("alpha", Scalar(1), "factor of source")
+        .keyword()
+        .out("y", dtype::same, shape_of)
+        .inplace()
+        .sbp([](SbpCtx& c) {
+          const int64_t n = c.in()[0].ndim(), axis = normalize_axis(c.attr("dim").i64(), n);
+          for (int64_t a = 0; a < n; ++a)
+            if (a != axis) c.add({split(a), broadcast(), c.in()[2].ndim() ? split(a) : broadcast()}, {split(a)});
+          c.add({partial_sum(), broadcast(), partial_sum()}, {partial_sum()});
+        })
+        .grad("index",
+              [](GradCtx& g) {
+                static const Op select{"index_select"};
+                g.dx(0, g.dy());
+                if (!g.needs(2)) return;
+                const Scalar& alpha = g.attr("alpha").scalar();
+                Tensor rows = select({g.dy(), g.in(1)}, {g.attr("dim").i64()});
+                g.dx(2, reshape(alpha == Scalar(1) ? rows : rows * alpha, g.in_spec(2).shape));
+              })
+        .onnx("ScatterElements");
+
+}  // namespace hw

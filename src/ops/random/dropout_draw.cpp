@@ -1,0 +1,28 @@
+// _dropout: dropout and its mask.
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("_dropout")
+                                 .doc(
+                                     "Returns the input with each element set to zero with probability p and the "
+                                     "others divided by 1 - p, and which were kept.")
+                                 .in("input", "any shape", inexact)
+                                 .attr("p", 0.5, "the probability of a zero")
+                                 .out("y", dtype::same, shape::same)
+                                 .out("mask", dtype::boolean, shape::same)
+                                 .random()
+                                 .internal()
+                                 .sbp(sbp::broadcast_only)
+                                 .grad("mask",
+                                       [](GradCtx& g) {
+                                         static const Op back{"_dropout_grad"};
+                                         if (!g.has_dy(0)) return;
+                                         const double p = g.attr("p").f64();
+                                         g.dx(0, back({g.dy(), g.out(1)}, {p < 1 ? 1 / (1 - p) : 0.0}));
+                                       })
+                                 .onnx("Dropout");
+
+}  // namespace hw

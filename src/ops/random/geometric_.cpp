@@ -1,0 +1,25 @@
+// geometric_: how many trials a success of probability p takes.
+#include "base/error.h"
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static Dims shape_of(const InferCtx& c) {
+  check_runtime(c.attr("p").f64() > 0 && c.attr("p").f64() < 1, "p must be between 0 and 1, got ", c.attr("p").f64());
+  return c.in[0].shape;
+}
+
+static const RegisterOp op =
+    OpDef("geometric_")
+        .doc("Fills the input in place with how many trials a success of probability p takes. Returns it.")
+        .in("input", "any shape; overwritten", real_types)
+        .attr_required("p", AttrValue::Kind::Float, "the probability")
+        .out("y", dtype::same, shape_of)
+        .random()
+        .sbp(sbp::broadcast_only)
+        .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
+        .no_onnx("writes in place");
+
+}  // namespace hw
