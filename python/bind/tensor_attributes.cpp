@@ -201,6 +201,7 @@ PyGetSetDef tensor_getset[] = {
      nullptr},
     {"grad_fn", get<grad_fn_of>, nullptr, "The recorded operation that made this tensor, as text, or None.", nullptr},
     {"data", get<detached>, set_data, "The same values without history.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_version", get<version_of>, nullptr, "How many in-place writes the storage has seen.", nullptr},
     {"_base", get<base_of>, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
