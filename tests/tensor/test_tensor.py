@@ -244,9 +244,9 @@ import headwater as hw, os
 def rss(): return int(open('/proc/self/statm').read().split()[1]) * os.sysconf('SC_PAGESIZE')
 keep = hw.ones(8); hw.memory.empty_cache()
 r0, s0 = rss(), hw.memory.stats()['reserved']
-keep = [hw.ones(1 << 20) for _ in range(64)]
+many = [hw.ones(1 << 20) for _ in range(64)]
 r1, s1 = rss(), hw.memory.stats()['reserved']
-del keep; hw.memory.empty_cache()
+del many; hw.memory.empty_cache()
 r2, s2 = rss(), hw.memory.stats()['reserved']
 assert abs((r1 - r0) - (s1 - s0)) < 0.1 * (s1 - s0), (r0, r1, s0, s1)
 assert r2 - r0 < 0.1 * (r1 - r0) and s2 == s0, (r0, r2)
