@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _reductions
+
 
 def _contractions(namespace: dict[str, Any]) -> None:
     """einsum and tensordot with torch's ways of giving operands and axes."""
@@ -27,3 +29,4 @@ def _contractions(namespace: dict[str, Any]) -> None:
 def install(namespace: dict[str, Any], tensor: type) -> None:
     """Replaces the plain op by the overloaded function, in the package and on Tensor."""
     _contractions(namespace)
+    _reductions.install(namespace, tensor)

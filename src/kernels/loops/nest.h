@@ -22,7 +22,7 @@ Nest make_nest(std::span<const int64_t> shape, std::span<const Dims> operands);
 /// Walks the rows (innermost axis) of a nest from a linear position, keeping one element offset per operand.
 class NestWalk {
  public:
-  static constexpr int kMaxOperands = 6;
+  static constexpr int kMaxOperands = 8;
   NestWalk(const Nest& nest, int operands, int64_t begin);
   int64_t offset(int operand) const { return offsets_[operand]; }  // of the current element
   int64_t left_in_row() const { return nest_.sizes[0] - index_[0]; }

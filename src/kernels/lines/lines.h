@@ -1,0 +1,47 @@
+// Kernels that work on lines: everything along some axes, one line after the other. The driver brings lines of any layout and
+// dtype to contiguous memory of the compute dtype, and takes the results back.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace hw {
+
+constexpr int kMostLineOperands = 8;
+
+/// One line. Operands of one element per line have room for one.
+struct Line {
+  int64_t n;                          // length
+  const void* in[kMostLineOperands];  // null for inputs not given
+  void* out[kMostLineOperands];
+  const double* params;
+  LaunchStatus* status;
+  void* scratch;  // LineSpec::scratch bytes for each element of the line
+};
+using LineFn = void (*)(const Line& line);
+
+/// How an operand meets the lines: its axes are those of the first input (Whole), without the axes of the line (PerLine: one
+/// element each, with keepdim or without), or only those of the line (Shared: the same for all lines).
+enum class LineRole : uint8_t { Whole, PerLine, Shared };
+struct LineOperand {
+  LineRole role = LineRole::Whole;
+  DType compute = DType::None;  // the dtype the function wants
+};
+
+struct LineSpec {
+  LineFn fn = nullptr;
+  Dims axes;  // of the first input, in the order in which elements follow each other in the line
+  std::vector<LineOperand> in, out;
+  std::vector<double> params;
+  int64_t scratch = 0;  // bytes of scratch per element of a line
+  int cost = 1;         // work per element, relative to an addition
+  bool threads = true;
+};
+
+/// `in` and `out` of the spec have one entry per input and output of the request. False with the reason if a line would need too
+/// much scratch.
+std::unique_ptr<Kernel> make_line_kernel(const KernelRequest& request, LineSpec spec, std::string& why_not);
+
+}  // namespace hw

@@ -1,0 +1,38 @@
+// mean: the arithmetic mean over some or all axes.
+#include "base/error.h"
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+#include "ops/reduce/reduced.h"
+
+namespace hw {
+
+static DType mean_dtype(const InferCtx& c) {
+  DType d = dtype::given_or_same(c);
+  check_runtime(is_inexact(d), "the mean needs a floating or complex dtype, got ", d,
+                ". Give dtype=, or convert with .to().");
+  return d;
+}
+
+static const RegisterOp op =
+    OpDef("mean")
+        .doc("Returns the mean over the axes `dim` (all axes by default). The mean of nothing is NaN.")
+        .example(">>> hw.mean(hw.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)\ntensor([2., 3.])")
+        .in("input", "any shape")
+        .attr_none("dim", AttrValue::Kind::Ints, "axis or axes; None: all")
+        .attr("keepdim", false, "whether the axes stay with size 1")
+        .attr_none("dtype", AttrValue::Kind::DType, "the elements are converted to this first")
+        .keyword()
+        .out("y", mean_dtype, shape::reduced)
+        .sbp([](SbpCtx& c) {
+          sbp::reduce_plain(c);
+          c.add({partial_sum()}, {partial_sum()});
+        })
+        .grad("",
+              [](GradCtx& g) {
+                double n = static_cast<double>(reduced_count(g.in_spec(0), g.attr("dim")));
+                g.dx(0, expand(with_reduced_axes(g, g.dy() * Scalar(1 / n)), g.in_spec(0).shape));
+              })
+        .onnx("ReduceMean");
+
+}  // namespace hw

@@ -1,0 +1,23 @@
+// var: the variance.
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    OpDef("var")
+        .doc("Returns the variance over the axes `dim` (all axes by default), with the divisor max(0, n - correction).")
+        .example(">>> hw.var(hw.tensor([1.0, 2.0, 3.0, 4.0]))\ntensor(1.6667)")
+        .in("input", "any shape", floating)
+        .attr_none("dim", AttrValue::Kind::Ints, "axis or axes; None: all")
+        .attr("correction", 1.0,
+              "degrees of freedom subtracted from the number of elements; torch's unbiased=False is 0")
+        .keyword()
+        .attr("keepdim", false, "whether the axes stay with size 1")
+        .out("y")
+        .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
+          static const Op var_mean{"_var_mean"};
+          return {var_mean.all({in[0]}, {attrs[0], attrs[2], attrs[1], false})[0]};
+        });
+
+}  // namespace hw
