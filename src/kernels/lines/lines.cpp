@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "base/thread_team.h"
 #include "kernels/loops/convert.h"
@@ -13,11 +14,12 @@ namespace hw {
 namespace {
 
 constexpr int64_t kPiece = 32768;        // units of work below which lines stay on the caller
+constexpr int64_t kDirectGroup = 64;     // lines between two looks at the layout when nothing is gathered
 constexpr int64_t kGroup = 16;           // lines that are gathered side by side when their neighbours are contiguous
 constexpr int64_t kMostBytes = 1 << 20;  // of staging per thread before groups shrink to one line
 
 struct Operand {
-  bool given = true, direct = false, single = false, shared = false;
+  bool given = true, direct = false, single = false, shared = false, summed = false;
   int64_t memory = 0, staged = 0;  // bytes per element
   Dims line_sizes, line_strides;   // outermost first
   ConvertFn convert = nullptr;
@@ -56,6 +58,7 @@ class LineKernel final : public Kernel {
  private:
   Operand operand(const TensorSpec& spec, const TensorSpec& x, const LineOperand& how, bool output, Dims& kept) const;
   void run_range(const KernelArgs& args, int64_t begin, int64_t end, char* scratch) const;
+  void store_sums(const KernelArgs& args, char* scratch) const;
   void gather(const Operand& o, const char* from, int64_t step, int64_t lines, char* to) const;
   void scatter(const Operand& o, const char* from, char* to, int64_t step, int64_t lines) const;
 
@@ -71,6 +74,7 @@ Operand LineKernel::operand(const TensorSpec& spec, const TensorSpec& x, const L
   o.given = spec.given();
   o.single = how.role == LineRole::PerLine;
   o.shared = how.role == LineRole::Shared;
+  o.summed = output && o.shared;
   size_t axis = 0;
   const bool all_axes = spec.shape.size() == x.shape.size();
   for (size_t a = 0; a < x.shape.size(); ++a) {
@@ -117,7 +121,7 @@ LineKernel::LineKernel(const KernelRequest& request, LineSpec spec) : spec_(std:
   auto layout = [&] {
     bytes_ = 0;
     for (Operand& o : operands_) {
-      if (!o.given || o.direct) continue;
+      if (!o.given || (o.direct && !o.summed)) continue;
       o.slot = bytes_;
       bytes_ += ((o.single ? 1 : n_) * (o.shared ? 1 : group_) * o.staged + 63) / 64 * 64;
     }
@@ -128,10 +132,13 @@ LineKernel::LineKernel(const KernelRequest& request, LineSpec spec) : spec_(std:
   const Operand& first = operands_[0];
   if (!first.direct && first.line_strides.size() == 1 && first.line_strides[0] > kept_.stride(0, 0)) group_ = kGroup;
   layout();
-  if (bytes_ > kMostBytes) {
+  if (group_ > 1 && bytes_ > kMostBytes) {
     group_ = 1;
     layout();
   }
+  if (std::all_of(operands_.begin(), operands_.end(),
+                  [](const Operand& o) { return !o.given || o.direct || o.shared; }))
+    group_ = kDirectGroup;
   const int64_t work = kept_.count * std::max<int64_t>(n_, 1) * spec_.cost;
   if (spec_.threads) parts_ = std::clamp<int64_t>(std::min(work / kPiece, kept_.count), 1, num_threads());
 }
@@ -185,50 +192,75 @@ void LineKernel::run_range(const KernelArgs& args, int64_t begin, int64_t end, c
   NestWalk walk(kept_, static_cast<int>(count), begin);
   char* data[2 * kMostLineOperands];
   int64_t step[2 * kMostLineOperands];  // bytes from line to line
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < inputs; ++i) {
     const Operand& o = operands_[i];
     if (o.given && o.shared && !o.direct) gather(o, static_cast<const char*>(args.inputs[i]), 0, 1, scratch + o.slot);
   }
+  Line line{n_, {}, {}, spec_.params.data(), args.status, scratch + scratch_at_};
   for (int64_t at = begin; at < end;) {
     const int64_t lines = std::min({end - at, walk.left_in_row(), group_});
     for (size_t i = 0; i < count; ++i) {
       const Operand& o = operands_[i];
+      data[i] = nullptr, step[i] = 0;
+      if (!o.given) continue;
       const char* base =
           i < inputs ? static_cast<const char*>(args.inputs[i]) : static_cast<char*>(args.outputs[i - inputs]);
       const int64_t stride = kept_.stride(static_cast<int64_t>(i), 0);
       data[i] = const_cast<char*>(base) + walk.offset(static_cast<int>(i)) * o.memory;
       step[i] = stride * o.memory;
-      if (!o.given) data[i] = nullptr;
-      if (o.direct || !o.given) continue;
+      if (o.direct && !o.summed) continue;
       if (i < inputs && !o.shared) gather(o, data[i], stride, lines, scratch + o.slot);
       data[i] = scratch + o.slot;
       step[i] = o.shared ? 0 : (o.single ? 1 : n_) * o.staged;
     }
     for (int64_t l = 0; l < lines; ++l) {
-      Line line{n_, {}, {}, spec_.params.data(), args.status, scratch + scratch_at_};
-      for (size_t i = 0; i < inputs; ++i) line.in[i] = data[i] ? data[i] + l * step[i] : nullptr;
-      for (size_t i = inputs; i < count; ++i) line.out[i - inputs] = data[i] + l * step[i];
+      for (size_t i = 0; i < inputs; ++i, data[i - 1] += step[i - 1]) line.in[i] = data[i];
+      for (size_t i = inputs; i < count; ++i, data[i - 1] += step[i - 1]) line.out[i - inputs] = data[i];
       spec_.fn(line);
     }
     for (size_t i = inputs; i < count; ++i) {
       const Operand& o = operands_[i];
+      if (!o.given || o.direct || o.summed) continue;
       char* to = static_cast<char*>(args.outputs[i - inputs]) + walk.offset(static_cast<int>(i)) * o.memory;
-      if (!o.direct) scatter(o, scratch + o.slot, to, kept_.stride(static_cast<int64_t>(i), 0), lines);
+      scatter(o, scratch + o.slot, to, kept_.stride(static_cast<int64_t>(i), 0), lines);
     }
     walk.advance(lines);
     at += lines;
   }
 }
 
+/// The sums of the threads are added in order and stored.
+void LineKernel::store_sums(const KernelArgs& args, char* scratch) const {
+  for (size_t i = 0; i < spec_.out.size(); ++i) {
+    const Operand& o = operands_[spec_.in.size() + i];
+    if (!o.summed || !o.given) continue;
+    auto add = [&]<class T>(T* sums) {
+      for (int64_t p = 1; p < parts_; ++p) {
+        const T* part = reinterpret_cast<const T*>(reinterpret_cast<const char*>(sums) + p * bytes_);
+        for (int64_t k = 0; k < n_; ++k) sums[k] += part[k];
+      }
+    };
+    char* sums = scratch + o.slot;
+    if (o.staged == 8)
+      add(reinterpret_cast<double*>(sums));
+    else
+      add(reinterpret_cast<float*>(sums));
+    scatter(o, sums, static_cast<char*>(args.outputs[i]), 0, 1);
+  }
+}
+
 void LineKernel::run(const KernelArgs& args) const {
   const int64_t count = kept_.count, per = (count + parts_ - 1) / parts_;
-  if (count == 0) return;
   auto* scratch = static_cast<char*>(args.scratch);
-  if (parts_ == 1) return run_range(args, 0, count, scratch);
   parallel_for(parts_, 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p)
-      if (p * per < count) run_range(args, p * per, std::min(count, (p + 1) * per), scratch + p * bytes_);
+    for (int64_t p = first; p < last; ++p) {
+      char* own = scratch + p * bytes_;
+      for (const Operand& o : operands_)
+        if (o.summed) std::memset(own + o.slot, 0, static_cast<size_t>(n_ * o.staged));
+      if (p * per < count) run_range(args, p * per, std::min(count, (p + 1) * per), own);
+    }
   });
+  store_sums(args, scratch);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ struct Line {
 using LineFn = void (*)(const Line& line);
 
 /// How an operand meets the lines: its axes are those of the first input (Whole), without the axes of the line (PerLine: one
-/// element each, with keepdim or without), or only those of the line (Shared: the same for all lines).
+/// element each, with keepdim or without), or only those of the line (Shared: the same for all lines; an output that is Shared is
+/// the sum over the lines, added up per thread from zero).
 enum class LineRole : uint8_t { Whole, PerLine, Shared };
 struct LineOperand {
   LineRole role = LineRole::Whole;

@@ -1,4 +1,6 @@
 // mean: the arithmetic mean over some or all axes.
+#include <algorithm>
+
 #include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
@@ -30,7 +32,7 @@ static const RegisterOp op =
         })
         .grad("",
               [](GradCtx& g) {
-                double n = static_cast<double>(reduced_count(g.in_spec(0), g.attr("dim")));
+                double n = static_cast<double>(std::max<int64_t>(reduced_count(g.in_spec(0), g.attr("dim")), 1));
                 g.dx(0, expand(with_reduced_axes(g, g.dy() * Scalar(1 / n)), g.in_spec(0).shape));
               })
         .onnx("ReduceMean");

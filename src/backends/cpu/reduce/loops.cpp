@@ -12,7 +12,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/reduce/loops.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "kernels/simd/arithmetic.h"
-#include "kernels/simd/pack.h"
+#include "kernels/simd/load.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hw {
@@ -184,15 +184,7 @@ struct Lanes {
 /// The combination of all lanes.
 template <class F, class T>
 HWY_INLINE T across(Pack<T> p) {
-#if HWY_TARGET != HWY_SCALAR
-  const hn::ScalableTag<T> d;
-  constexpr size_t kLanes = hn::MaxLanes(d);
-  if constexpr (kLanes >= 16) p = F::combine(p, Pack<T>(hn::Reverse(d, p.v)));
-  if constexpr (kLanes >= 8) p = F::combine(p, Pack<T>(hn::Reverse8(d, p.v)));
-  if constexpr (kLanes >= 4) p = F::combine(p, Pack<T>(hn::Reverse4(d, p.v)));
-  if constexpr (kLanes >= 2) p = F::combine(p, Pack<T>(hn::Reverse2(d, p.v)));
-#endif
-  return hn::GetLane(p.v);
+  return across_lanes(p, [](Pack<T> a, Pack<T> b) HW_VECTOR_BODY { return F::combine(a, b); });
 }
 template <class F, class T>
 HWY_INLINE T across(T x) {
