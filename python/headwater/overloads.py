@@ -19,7 +19,11 @@ def _contractions(namespace: dict[str, Any]) -> None:
     def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         """Returns the sum of products over the last `dims` axes of a and the first of b, or over two lists of axes."""
         if isinstance(dims, int):
+            if not 0 <= dims <= min(a.ndim, b.ndim):
+                raise IndexError(f"tensordot: dims={dims} axes do not fit tensors with {a.ndim} and {b.ndim} axes")
             dims = (list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+        if not isinstance(dims, (list, tuple)) or len(dims) != 2:
+            raise TypeError(f"tensordot: dims must be an int or two lists of axes, got {dims!r}")
         first, second = dims
         return plain_tensordot(a, b, first, second)
 

@@ -88,7 +88,7 @@ struct minimum : Binary<"minimum", kReals | kBool> { template <class T> T operat
 struct fmax : Binary<"fmax", kReals | kBool> { template <class T> T operator()(T a, T b) const { return select((a >= b) | (b != b), a, b); } };
 struct fmin : Binary<"fmin", kReals | kBool> { template <class T> T operator()(T a, T b) const { return select((a <= b) | (b != b), a, b); } };
 struct copysign : Binary<"copysign", kFloats> { template <class T> T operator()(T a, T b) const { return math::copysign(a, b); } };
-struct heaviside : Binary<"heaviside", kReals | kBool> { template <class T> T operator()(T x, T at_zero) const { return select(x == T(0), at_zero, select(x != x, x, select(x > T(0), T(1), T(0)))); } };
+struct heaviside : Binary<"heaviside", kReals | kBool> { template <class T> T operator()(T x, T at_zero) const { return select(x == T(0), at_zero, select(x > T(0), T(1), T(0))); } };
 
 // Three inputs.
 struct where : Ternary<"where", kAll> { template <class T> T operator()(T condition, T a, T b) const { return select(condition != T(0), a, b); } };

@@ -26,7 +26,7 @@ struct log10 : Unary<"log10", kInexact, 4> { template <class T> T operator()(T x
 struct log1p : Unary<"log1p", kInexact, 4> { template <class T> T operator()(T x) const { return math::log1p(x); } };
 struct logit : Unary<"logit", kFloats, 4> {  // logit(x, eps=None)
   template <class T> T operator()(const Params& p, T x) const {
-    if (p.given(0)) x = math::at_most(math::at_least(x, p.get<T>(0)), T(1) - p.get<T>(0));
+    if (p.given(0)) x = math::at_least(math::at_most(x, T(1) - p.get<T>(0)), p.get<T>(0));
     return math::log(x / (T(1) - x));
   }
 };

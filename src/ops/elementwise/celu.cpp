@@ -8,7 +8,8 @@ namespace hw {
 
 /// alpha is divided by.
 static DType celu_dtype(const InferCtx& c) {
-  check_runtime(c.attr("alpha").f64() != 0, "ZeroDivisionError: alpha cannot be 0");
+  const double alpha = c.attr("alpha").f64();
+  check_runtime(alpha != 0 && alpha == alpha, "alpha cannot be 0 or NaN, got ", alpha);
   return c.compute;
 }
 

@@ -1,9 +1,16 @@
 // hardtanh: x between two bounds.
+#include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
 
 namespace hw {
+
+static DType hardtanh_dtype(const InferCtx& c) {
+  const double low = c.attr("min_val").f64(), high = c.attr("max_val").f64();
+  check(low <= high, "min_val must not be above max_val, got ", low, " and ", high);
+  return c.compute;
+}
 
 static const RegisterOp op =
     OpDef("hardtanh")
@@ -12,7 +19,7 @@ static const RegisterOp op =
         .attr("min_val", Scalar(-1.0), "the lower bound")
         .attr("max_val", Scalar(1.0), "the upper bound")
         .promote()
-        .out("y", dtype::promoted, shape::same)
+        .out("y", hardtanh_dtype, shape::same)
         .inplace()
         .sbp(sbp::elementwise)
         .grad("input",
