@@ -30,7 +30,38 @@ def _contractions(namespace: dict[str, Any]) -> None:
     namespace.update(einsum=einsum, tensordot=tensordot)
 
 
+def _choices(namespace: dict[str, Any], tensor: type) -> None:
+    """where as a function and as a method, which starts with the values; comparisons of whole tensors, which give a bool."""
+    plain_where, eq, isclose = namespace["where"], namespace["eq"], namespace["isclose"]
+
+    def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002  torch's name
+        """Returns elements of input where condition is True, else of other; with condition alone, the indices of its True elements."""
+        if input is None and other is None:
+            return namespace["nonzero"](condition, as_tuple=True)
+        return plain_where(condition, input, other)
+
+    def where_method(self: Any, condition: Any, other: Any) -> Any:
+        """Returns elements of self where condition is True, else of other."""
+        return plain_where(condition, self, other)
+
+    def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:  # noqa: A002
+        """Whether all elements of two tensors are nearly equal, as isclose has it."""
+        return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+    def equal(input: Any, other: Any) -> bool:  # noqa: A002  torch's name
+        """Whether two tensors have the same shape and the same elements."""
+        for name, t in (("input", input), ("other", other)):
+            if not isinstance(t, tensor):
+                raise TypeError(f"equal(): argument '{name}' must be a Tensor, got {type(t).__name__}")
+        return input.shape == other.shape and bool(eq(input, other).all())
+
+    namespace.update(where=where, allclose=allclose, equal=equal)
+    for name, method in (("where", where_method), ("allclose", allclose), ("equal", equal)):
+        setattr(tensor, name, method)
+
+
 def install(namespace: dict[str, Any], tensor: type) -> None:
     """Replaces the plain op by the overloaded function, in the package and on Tensor."""
+    _choices(namespace, tensor)
     _contractions(namespace)
     _reductions.install(namespace, tensor)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from hostile import Hostile, build
+from hostile import Hostile, TensorSpec, build
 
 import headwater as hw
 
@@ -65,6 +65,21 @@ def as_array(t: Any) -> np.ndarray:
     return (t.float() if t.dtype == torch.bfloat16 else t).numpy()
 
 
+def known(name: str, args: list, kwargs: dict, got: list) -> bool:
+    """Calls where torch's answer is not the measure."""
+    given = [v for v in [*args, *kwargs.values()] if isinstance(v, TensorSpec)]
+    floats = [t for t in given if "float" in t.dtype or "complex" in t.dtype]
+    if any(t.special for t in floats) and any(not (g.is_floating_point() or g.is_complex()) for g in got):
+        return name not in ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite")  # NaN as an integer: undefined
+    if name == "gelu" and any(t.special for t in floats):
+        return True  # torch: gelu(inf) is NaN in long tensors
+    if name == "logit" and any("16" in t.dtype for t in floats):
+        return True  # torch rounds eps to 16 bits
+    if name in ("remainder", "fmod", "floor_divide") and len({t.dtype for t in given}) > 1 and any("16" in t.dtype for t in floats):
+        return True  # torch rounds the other operand to 16 bits first, and the quotient jumps
+    return name == "addmv" and any(0 in t.shape for t in given)  # torch: the shape of input instead of the product's
+
+
 def compare(got: list, want: list) -> str:
     """What differs, or nothing. Only outputs of the same number are compared: torch has other extra outputs here and there."""
     if len(got) != len(want):
@@ -77,7 +92,7 @@ def compare(got: list, want: list) -> str:
             return f"dtype {a}, torch has {b}"
         if tuple(g.shape) != tuple(w.shape):
             return f"shape {tuple(g.shape)}, torch has {tuple(w.shape)}"
-        if g.numel() > LARGEST:
+        if not 0 < g.numel() <= LARGEST:
             continue
         x, y = as_array(g), as_array(w)
         tol = LOOSE.get(a, 1e-6)
@@ -127,7 +142,7 @@ class Worker:
             hw.manual_seed(1)
             result = function(*mine[0], **mine[1])
             got = tensors(result)
-            arrays = [as_array(t) for t in got if t.numel() <= LARGEST]  # touches every element
+            arrays = [as_array(t) for t in got if 0 < t.numel() <= LARGEST]  # touches every element
             del arrays
         except ALLOWED as e:
             if name not in str(e) and not isinstance(e, MemoryError):
@@ -149,7 +164,7 @@ class Worker:
             want = tensors(function(*theirs[0], **theirs[1]))
         except Exception:  # noqa: BLE001  torch refuses: nothing to compare
             return
-        difference = compare(got, want)
+        difference = "" if known(name, args, kwargs, got) else compare(got, want)
         if difference:
             self.say(index=self.index, finding="difference", call=text, detail=difference)
 

@@ -218,3 +218,30 @@ def test_pow_gradient_at_zero() -> None:
             inputs = [b, e] if isinstance(exponent, list) else [b]
             found.append([g.tolist() for g in lib.autograd.grad([lib.pow(b, e).sum()], inputs)])
         assert found[0] == found[1]
+
+
+def test_where_as_a_method_starts_with_the_values() -> None:
+    x, condition, other = hw.tensor([1, 2]), hw.tensor([True, False]), hw.tensor([3, 4])
+    assert x.where(condition, other).tolist() == torch.tensor([1, 2]).where(torch.tensor([True, False]), torch.tensor([3, 4])).tolist()
+    assert hw.where(condition, x, other).tolist() == [1, 4]
+
+
+def test_comparisons_of_whole_tensors_give_bools() -> None:
+    a = hw.tensor([1.0, float("nan")])
+    assert hw.allclose(a, a, equal_nan=True) is True and hw.allclose(a, a) is False
+    assert hw.equal(hw.tensor([1, 2]), hw.tensor([1, 2])) is True
+    assert hw.equal(hw.tensor([1, 2]), hw.tensor([[1, 2]])) is False
+    with pytest.raises(TypeError, match="equal"):
+        hw.equal(a, 1)
+
+
+@pytest.mark.parametrize(("call", "want"), [
+    (lambda: hw.tensor([5], dtype=hw.uint8).clamp(-1), [5]), (lambda: hw.tensor([5], dtype=hw.int32).clamp(max=2**62), [5]),
+    (lambda: hw.tensor([5, -7], dtype=hw.int8).clamp(-1000, 3), [3, -7])])
+def test_clamp_bounds_beyond_the_dtype_do_not_bind(call: Any, want: list) -> None:
+    assert call().tolist() == want
+
+
+def test_clamp_bound_that_nothing_satisfies_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="max -1 is outside the range of u8"):
+        hw.tensor([5], dtype=hw.uint8).clamp(max=-1)

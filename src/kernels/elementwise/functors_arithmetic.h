@@ -53,8 +53,8 @@ struct round : Unary<"round", kReals> {  // round(x, decimals=0), halves to even
 };
 
 // Limits. A NaN stays a NaN.
-struct clamp_min : Binary<"clamp_min", kReals> { template <class T> T operator()(T x, T low) const { return math::maximum(x, low); } };
-struct clamp_max : Binary<"clamp_max", kReals> { template <class T> T operator()(T x, T high) const { return math::minimum(x, high); } };
+struct clamp_min : Binary<"_clamp_min", kReals> { template <class T> T operator()(T x, T low) const { return math::maximum(x, low); } };
+struct clamp_max : Binary<"_clamp_max", kReals> { template <class T> T operator()(T x, T high) const { return math::minimum(x, high); } };
 struct clamp_tensor : Ternary<"clamp_tensor", kReals> { template <class T> T operator()(T x, T low, T high) const { return math::minimum(math::maximum(x, low), high); } };
 struct threshold : Unary<"threshold", kReals> { template <class T> T operator()(const Params& p, T x) const { return select(x <= p.get<T>(0), p.get<T>(1), x); } };
 struct hardtanh : Unary<"hardtanh", kReals> { template <class T> T operator()(const Params& p, T x) const { return math::at_most(math::at_least(x, p.get<T>(0)), p.get<T>(1)); } };

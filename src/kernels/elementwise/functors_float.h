@@ -26,7 +26,7 @@ struct log10 : Unary<"log10", kInexact, 4> { template <class T> T operator()(T x
 struct log1p : Unary<"log1p", kInexact, 4> { template <class T> T operator()(T x) const { return math::log1p(x); } };
 struct logit : Unary<"logit", kFloats, 4> {  // logit(x, eps=None)
   template <class T> T operator()(const Params& p, T x) const {
-    if (p.given(0)) x = math::at_least(math::at_most(x, T(1) - p.get<T>(0)), p.get<T>(0));
+    if (p.given(0)) x = select(x < p.get<T>(0), p.get<T>(0), select(x > T(1) - p.get<T>(0), T(1) - p.get<T>(0), x));
     return math::log(x / (T(1) - x));
   }
 };
@@ -80,7 +80,7 @@ struct silu : Unary<"silu", kFloats, 4> { template <class T> T operator()(T x) c
 struct gelu : Unary<"gelu", kFloats, 4> { template <class T> T operator()(T x) const { return x * T(0.5) * (T(1) + math::erf(x * T(1 / std::numbers::sqrt2))); } };
 struct gelu_tanh : Unary<"gelu_tanh", kFloats, 4> { template <class T> T operator()(T x) const { return T(0.5) * x * (T(1) + math::tanh(math::gelu_inner(x))); } };
 struct softplus : Unary<"softplus", kFloats, 8> { template <class T> T operator()(const Params& p, T x) const { const T t = x * p.get<T>(0); return select(t > p.get<T>(1), x, math::log1p(math::exp(t)) / p.get<T>(0)); } };
-struct elu : Unary<"elu", kFloats, 4> { template <class T> T operator()(const Params& p, T x) const { return select(x > T(0), x, p.get<T>(0) * math::expm1(x)); } };
+struct elu : Unary<"elu", kFloats, 4> { template <class T> T operator()(const Params& p, T x) const { return select(x >= T(0), x, p.get<T>(0) * math::expm1(x)); } };
 struct selu : Unary<"selu", kFloats, 4> { template <class T> T operator()(T x) const { return T(1.0507009873554804934193349852946) * select(x > T(0), x, T(1.6732632423543772848170429916717) * math::expm1(x)); } };
 struct celu : Unary<"celu", kFloats, 4> { template <class T> T operator()(const Params& p, T x) const { return select(x > T(0), x, p.get<T>(0) * math::expm1(x / p.get<T>(0))); } };
 struct mish : Unary<"mish", kFloats, 4> { template <class T> T operator()(T x) const { return x * math::mish_gate(x); } };

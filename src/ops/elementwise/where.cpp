@@ -12,6 +12,7 @@ static const RegisterOp op =
         .in("condition", "bool", boolean)
         .in("input", "any shape that broadcasts with condition")
         .in("other", "any shape that broadcasts with the two")
+        .method(false)  // x.where(condition, other) has another order: see overloads.py
         .promote()
         .out("y", dtype::promoted, shape::broadcast)
         .autocast(Autocast::Widest)
