@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import headwater as hw
+from models.under_torch import import_under_torch
 
 torch = pytest.importorskip("torch")
-
-OURS = ("headwater", "headwater.nn", "headwater.nn.functional", "headwater.nn.init")
-THEIRS = ("torch", "torch.nn", "torch.nn.functional", "torch.nn.init")
-
-
-def _import_under_torch(name: str) -> ModuleType:
-    """`models.<name>.model` with torch in the place of headwater; sys.modules is as before afterwards."""
-    room = [key for key in sys.modules if key.startswith(f"models.{name}")]
-    kept = {key: sys.modules.get(key) for key in (*OURS, *room)}
-    try:
-        for key in room:
-            del sys.modules[key]
-        for ours, theirs in zip(OURS, THEIRS):
-            sys.modules[ours] = importlib.import_module(theirs)
-        return importlib.import_module(f"models.{name}.model")
-    finally:
-        for key in [key for key in sys.modules if key.startswith(f"models.{name}")]:
-            del sys.modules[key]
-        for key, module in kept.items():
-            if module is not None:
-                sys.modules[key] = module
-            else:
-                sys.modules.pop(key, None)
-
-
 class Twins:
     """A network by headwater and the same network by torch, with torch's weights in both."""
 
     def __init__(self, name: str, make: str, *args: object, **kwargs: object) -> None:
         torch.manual_seed(0)
         ours = importlib.import_module(f"models.{name}.model")
-        self.theirs = getattr(_import_under_torch(name), make)(*args, **kwargs)
+        self.theirs = getattr(import_under_torch(name), make)(*args, **kwargs)
         self.ours = getattr(ours, make)(*args, **kwargs)
         state, own = self.theirs.state_dict(), self.ours.state_dict()
         assert list(state) == list(own)
