@@ -167,20 +167,6 @@ def pin_memory(self: Tensor) -> Tensor:
     return self
 
 
-@_method
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Sets every element to `value`, a number or a 0-d tensor."""
-    if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(f"fill_: value must be a number or a 0-d tensor, got shape {list(value.shape)}")
-    return self.copy_(value)
-
-
-@_method
-def zero_(self: Tensor) -> Tensor:
-    """Sets every element to 0."""
-    return self.copy_(0)
-
-
 # ------------------------------------------------------------------ protocols
 @_method
 def __iter__(self: Tensor) -> Iterator[Tensor]:
@@ -252,7 +238,7 @@ def __reduce_ex__(self: Tensor, protocol: int) -> Any:
     flat = self.detach().contiguous().view(-1)
     raw = _C.to_numpy(_C.bytes_of(flat)) if self.numel() else None
     data: Any = b"" if raw is None else pickle.PickleBuffer(raw) if protocol >= 5 else raw.tobytes()
-    state = dict(self.__dict__) if self.__dict__ else None
+    state = dict(getattr(self, "__dict__", None) or {}) or None
     return _rebuild, (self.__class__, data, self.dtype.name, tuple(self.shape), self.requires_grad, state)
 
 
