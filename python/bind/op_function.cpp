@@ -148,6 +148,7 @@ AttrValue attr_from(const AttrDef& a, PyObject* o) {
     if (a.nullable) return {};
   }
   using Kind = AttrValue::Kind;
+  if (a.text_allowed && PyUnicode_Check(o)) return std::string(PyUnicode_AsUTF8(o));
   const char* what = a.name.c_str();
   switch (a.kind) {
     case Kind::Bool:

@@ -123,6 +123,7 @@ nb::dict describe(const OpDef& op) {
 AttrValue attr_value(const AttrDef& a, nb::handle o) {
   using Kind = AttrValue::Kind;
   if (o.is_none()) return {};
+  if (a.text_allowed && nb::isinstance<nb::str>(o)) return nb::cast<std::string>(o);
   switch (a.kind) {
     case Kind::Bool: return scalar_from(o.ptr()).truth();
     case Kind::Int: return int_from(o.ptr(), a.name.c_str());

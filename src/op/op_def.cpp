@@ -80,6 +80,7 @@ OpDef& OpDef::keyword() {
   return *this;
 }
 OpDef& OpDef::varargs() { return attrs_.back().varargs = true, *this; }
+OpDef& OpDef::or_text() { return attrs_.back().text_allowed = true, *this; }
 OpDef& OpDef::dynamic() {
   dynamic_attrs_ = true;
   return attrs_.back().dynamic = true, *this;

@@ -95,6 +95,7 @@ struct AttrDef {
   bool varargs = false;  // x.view(2, 3) as well as x.view((2, 3))
   bool dynamic = false;  // may change from call to call without a new kernel
   bool hidden = false;   // filled by the runner, not by the user
+  bool text_allowed = false;  // a text is a value too, whatever the kind: padding="same"
   std::string doc;
 };
 
@@ -126,6 +127,7 @@ class OpDef {
   OpDef& attr_none(std::string name, AttrValue::Kind kind, std::string doc = "");
   OpDef& keyword();  // the attribute declared last, and those after it, are keyword-only
   OpDef& varargs();  // the Ints attribute declared last may be spread over the positional arguments
+  OpDef& or_text();  // the attribute declared last may also be a text
   OpDef& dynamic();  // the attribute declared last may change from call to call
   OpDef& out(std::string name, DTypeRule dtype, ShapeRule shape);
   OpDef& infer(InferRule rule);  // instead of the rules in out(): for ops whose outputs depend on each other

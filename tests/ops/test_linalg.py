@@ -1,0 +1,79 @@
+"""Matrix products against torch."""
+from __future__ import annotations
+
+import headwater as hw
+import torch
+from harness import COMPLEX, FLOATS, Sample, integers, op_test, randn
+
+TYPES = FLOATS + ("complex128", "int64")
+TOL = {"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-4, "float64": 1e-9, "complex64": 1e-4, "complex128": 1e-9, "int64": 0}
+
+
+def ints(*shapes: tuple[int, ...]) -> Sample:
+    return Sample(*[integers(-5, 6, *s) for s in shapes], sample_dtypes=("int64",), sample_grad=False)
+
+
+def floats(*shapes: tuple[int, ...], **kwargs) -> Sample:
+    return Sample(*[randn(*s) for s in shapes], sample_dtypes=FLOATS + COMPLEX, **kwargs)
+
+
+op_test("mm", torch=torch.mm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((3, 4), (4, 5)), floats((1, 40), (40, 17)), floats((33, 7), (7, 1)), floats((0, 3), (3, 2)),
+                         floats((2, 0), (0, 3)), ints((3, 4), (4, 5))],
+        errors=[(lambda hw: hw.mm(hw.ones(2, 3), hw.ones(2, 3)), RuntimeError, "inner sizes differ: input has 3 columns, mat2 has 2 rows"),
+                (lambda hw: hw.mm(hw.ones(2, 3), hw.ones(3)), RuntimeError, "must have 2 axes"),
+                (lambda hw: hw.mm(hw.ones(2, 3), hw.ones(3, 2, dtype=hw.float64)), RuntimeError, "same dtype")])
+op_test("bmm", torch=torch.bmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((2, 3, 4), (2, 4, 5)), floats((5, 1, 20), (5, 20, 33)), floats((0, 3, 4), (0, 4, 5)),
+                         floats((2, 3, 0), (2, 0, 5)), ints((2, 3, 4), (2, 4, 5))],
+        errors=[(lambda hw: hw.bmm(hw.ones(2, 3, 4), hw.ones(3, 4, 5)), RuntimeError, "batch sizes differ")])
+op_test("addmm", torch=torch.addmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((3, 5), (3, 4), (4, 5)), floats((5,), (3, 4), (4, 5), beta=0.5, alpha=2.0),
+                         floats((3, 1), (3, 4), (4, 5), alpha=-1), floats((), (3, 0), (0, 5)), ints((5,), (3, 4), (4, 5))],
+        errors=[(lambda hw: hw.addmm(hw.ones(4), hw.ones(2, 3), hw.ones(3, 2)), (RuntimeError, ValueError), "broadcast")])
+op_test("baddbmm", torch=torch.baddbmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((2, 3, 5), (2, 3, 4), (2, 4, 5)), floats((1, 5), (2, 3, 4), (2, 4, 5), beta=0.5, alpha=2.0),
+                         ints((2, 3, 5), (2, 3, 4), (2, 4, 5))])
+op_test("linear", torch=torch.nn.functional.linear, dtypes=FLOATS + ("complex128",), grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((3, 4), (5, 4), (5,)), floats((2, 3, 4), (5, 4)), floats((4,), (5, 4), (5,)), floats((0, 4), (5, 4), (5,)),
+                         floats((2, 2, 2, 33), (7, 33), (7,))],
+        errors=[(lambda hw: hw.linear(hw.ones(2, 3), hw.ones(4, 5)), RuntimeError, "input has 3 features, weight takes 5"),
+                (lambda hw: hw.linear(hw.ones(2, 3), hw.ones(4, 3), hw.ones(3)), RuntimeError, "does not fit a weight with 4 rows")])
+op_test("matmul", torch=torch.matmul, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((4,), (4,)), floats((3, 4), (4,)), floats((4,), (4, 5)), floats((3, 4), (4, 5)), floats((2, 3, 4), (4, 5)),
+                         floats((2, 3, 4), (4,)), floats((4,), (2, 4, 5)), floats((2, 1, 3, 4), (5, 4, 2)), floats((3, 4), (2, 4, 5)),
+                         floats((0, 3, 4), (4, 5)), ints((2, 3, 4), (2, 4, 5))],
+        errors=[(lambda hw: hw.matmul(hw.ones(4, 3), hw.ones(5, 2)), RuntimeError,
+                 "matmul(input=f32[4, 3], other=f32[5, 2]): inner sizes differ"),
+                (lambda hw: hw.matmul(hw.ones(()), hw.ones(2)), RuntimeError, "at least one axis")])
+op_test("dot", torch=torch.dot, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((7,), (7,)), floats((0,), (0,)), ints((7,), (7,))])
+op_test("vdot", torch=torch.vdot, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((7,), (7,)), ints((7,), (7,))])
+op_test("mv", torch=torch.mv, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((3, 7), (7,)), ints((3, 7), (7,))])
+op_test("addmv", torch=torch.addmv, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((3,), (3, 7), (7,)), floats((), (3, 7), (7,), beta=2, alpha=0.5), ints((3,), (3, 7), (7,))])
+op_test("outer", torch=torch.outer, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((3,), (4,)), ints((3,), (4,))])
+op_test("bilinear", torch=torch.nn.functional.bilinear, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((2, 3), (2, 4), (5, 3, 4), (5,)), floats((2, 2, 3), (2, 2, 4), (5, 3, 4))])
+op_test("tensordot", torch=lambda a, b, x, y: torch.tensordot(a, b, dims=(x, y)), function=lambda a, b, x, y: hw.tensordot(a, b, dims=(x, y)),
+        dtypes=TYPES, grad=True, tol=TOL,
+        samples=lambda: [Sample(randn(2, 3, 4), randn(4, 3, 5), [1, 2], [1, 0], sample_dtypes=FLOATS + COMPLEX),
+                         Sample(randn(2, 3), randn(4), [], [], sample_dtypes=FLOATS + COMPLEX),
+                         Sample(integers(-5, 6, 2, 3), integers(-5, 6, 3, 2), [0], [1], sample_dtypes=("int64",))])
+
+EQUATIONS = [("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("ii->i", (3, 3)),
+             ("ii", (3, 3)), ("ij->ji", (2, 3)), ("ij->", (2, 3)), ("i,j->ij", (2,), (3,)), ("i,i->", (3,), (3,)),
+             ("...ij,...jk->...ik", (2, 1, 3, 4), (5, 4, 2)), ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)),
+             ("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5)), ("ijk,jl->il", (2, 3, 4), (3, 5)), ("iij,jk->ik", (3, 3, 2), (2, 4)),
+             ("a...->...a", (2, 3, 4)), ("ij,ij->i", (2, 3), (2, 3)), ("ba,b->a", (0, 3), (0,))]
+
+
+def _einsum_sample(equation: str, *shapes: tuple[int, ...]) -> Sample:
+    return Sample(equation, *[randn(*s) for s in shapes])
+
+
+op_test("einsum", torch=torch.einsum, function=lambda e, *x: hw.einsum(e, *x), grad=True, grad2=True, tol=TOL, dtypes=FLOATS + ("complex128",),
+        samples=lambda: [_einsum_sample(*e) for e in EQUATIONS],
+        errors=[(lambda hw: hw.einsum("ij,jk", hw.ones(2, 3), hw.ones(4, 2)), RuntimeError, "sizes under one label differ: 3 and 4"),
+                (lambda hw: hw.einsum("ij,jk", hw.ones(2, 3)), RuntimeError, "the equation has 2 operands, 1 were given"),
+                (lambda hw: hw.einsum("ij->k", hw.ones(2, 3)), RuntimeError, "a label that no operand has"),
+                (lambda hw: hw.einsum("i%", hw.ones(2, 3)), RuntimeError, "labels are letters")])
