@@ -127,6 +127,10 @@ void bind_system(nb::module_& m) {
   build["version"] = HEADWATER_VERSION;
   build["type"] = HEADWATER_BUILD_TYPE;
   build["compiler"] = HEADWATER_COMPILER;
+  build["flags"] = HEADWATER_FLAGS;
+  build["highway"] = HEADWATER_HIGHWAY;
+  build["openmp"] = HEADWATER_OPENMP;
+  build["onednn"] = HEADWATER_ONEDNN;  // empty: built without
   m.attr("build") = build;
 }
 

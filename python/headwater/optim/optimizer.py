@@ -176,7 +176,7 @@ class Optimizer:
                     param.grad = None
                 elif param.grad is not None:
                     with hw.no_grad():
-                        param.grad.detach().copy_(hw.zeros((), dtype=param.dtype))
+                        param.grad.detach().zero_()
 
     def step(self, closure: Closure | None = None) -> Any:
         """Makes one step. `closure` recomputes the loss, runs backward and returns the loss, which step returns."""

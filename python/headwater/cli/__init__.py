@@ -1,0 +1,63 @@
+"""The command line: `headwater env`, `headwater ops`, `headwater demo`; also as `python -m headwater`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="headwater", description="Headwater: a deep-learning framework.")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    env = commands.add_parser("env", help="print version, build, instruction sets, threads, libraries and devices")
+    env.add_argument("--json", action="store_true", help="as JSON")
+
+    ops = commands.add_parser("ops", help="list the operators, or print all that is declared of one")
+    ops.add_argument("names", nargs="*", metavar="NAME")
+
+    demo = commands.add_parser("demo", help="train on real handwritten digits, save, reload, predict, draw")
+    demo.add_argument("--out", default="headwater-demo", metavar="DIR", help="where files go (default: %(default)s)")
+    demo.add_argument("--epochs", type=int, default=None, help="passes over the training digits (default: 12)")
+    demo.add_argument("--seed", type=int, default=0, help="of weights and order (default: %(default)s)")
+    demo.add_argument("--predict", metavar="FILE", help="only load a trained model and print its predictions as JSON")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command; the exit status: 0, 1 when it failed, 2 for wrong arguments."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    try:
+        return _run(parser, arguments)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of a pipe has gone
+        sys.stderr.close()
+        return 0
+
+
+def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    if arguments.version:
+        import headwater
+
+        print(headwater.__version__)
+        return 0
+    if arguments.command == "env":
+        from . import env
+
+        return env.main(arguments.json)
+    if arguments.command == "ops":
+        from headwater import ops
+
+        return ops.main(arguments.names)
+    if arguments.command == "demo":
+        from . import demo
+
+        if arguments.predict:
+            return demo.predict_main(arguments.predict)
+        return demo.main(arguments.out, arguments.epochs, arguments.seed)
+    parser.print_help()
+    return 2
