@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _reductions
+from . import _reductions, _shapes
 
 
 def _contractions(namespace: dict[str, Any]) -> None:
@@ -65,3 +65,4 @@ def install(namespace: dict[str, Any], tensor: type) -> None:
     _choices(namespace, tensor)
     _contractions(namespace)
     _reductions.install(namespace, tensor)
+    _shapes.install(namespace, tensor)

@@ -44,7 +44,7 @@ def as_dtype(x: np.ndarray, dtype: str) -> np.ndarray:
     if dtype.startswith("int"):
         return (np.rint(x * 3) if x.dtype.kind == "f" else x).astype(dtype)
     if dtype == "bfloat16":
-        return torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32)).bfloat16().float().numpy().astype(np.float64)
+        return torch.from_numpy(np.array(x, dtype=np.float32)).bfloat16().float().numpy().astype(np.float64)
     return x.astype(dtype)
 
 

@@ -52,6 +52,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string&) {
 
 const RegisterKernel cast({"cast", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 const RegisterKernel clone({"clone", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+const RegisterKernel fill({"fill_", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 const RegisterKernel overwrite({"copy_", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 
 }  // namespace

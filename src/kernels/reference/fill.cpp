@@ -34,9 +34,13 @@ class Nothing final : public Kernel {
 std::unique_ptr<Kernel> prepare_full(const KernelRequest& r, std::string&) {
   return std::make_unique<Fill>(r.outputs[0], r.attrs[1].scalar());
 }
+std::unique_ptr<Kernel> prepare_zero(const KernelRequest& r, std::string&) {
+  return std::make_unique<Fill>(r.outputs[0], Scalar(0));
+}
 std::unique_ptr<Kernel> prepare_nothing(const KernelRequest&, std::string&) { return std::make_unique<Nothing>(); }
 
 const RegisterKernel full({"full", "reference", DeviceType::CPU, kReferencePriority, &prepare_full});
+const RegisterKernel zero({"zero_", "reference", DeviceType::CPU, kReferencePriority, &prepare_zero});
 const RegisterKernel empty({"empty", "reference", DeviceType::CPU, kReferencePriority, &prepare_nothing});
 const RegisterKernel empty_strided({"empty_strided", "reference", DeviceType::CPU, kReferencePriority,
                                     &prepare_nothing});

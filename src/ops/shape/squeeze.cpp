@@ -33,11 +33,16 @@ static const RegisterOp op = OpDef("squeeze")
                                  .out("y", dtype::same, nullptr)
                                  .view(view)
                                  .sbp([](SbpCtx& c) {
-                                   Dims drop = dropped(c.in()[0], c.attr("dim")), to;
+                                   // An axis that may go must not be split: a rank might hold one element of it, and drop it.
+                                   if (c.attr("dim").none()) return;
+                                   const TensorSpec& x = c.in()[0];
+                                   Dims drop = dropped(x, c.attr("dim")), to;
                                    int64_t next = 0;
                                    for (int64_t d : drop) to.push_back(d ? -1 : next++);
-                                   // A split axis might have size 1 on a rank, and would be dropped there.
-                                   if (!c.attr("dim").none()) add_moved_axes(c, to);
+                                   if (x.ndim() > 0 && !as_list(c.attr("dim")).empty())
+                                     for (int64_t axis : normalize_axes(as_list(c.attr("dim")), x.ndim()))
+                                       to[static_cast<size_t>(axis)] = -1;
+                                   add_moved_axes(c, to);
                                  })
                                  .grad("", [](GradCtx& g) { g.dx(0, reshape(g.dy(), g.in_spec(0).shape)); })
                                  .onnx("Squeeze");
