@@ -1,4 +1,5 @@
 """Functions on shapes, indices and random numbers that torch overloads by their arguments."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -67,10 +68,14 @@ def _indexing(namespace: dict[str, Any], tensor: type) -> None:
 def _scatter(namespace: dict[str, Any], tensor: type) -> None:
     plain, plain_ = namespace["scatter"], tensor.scatter_  # type: ignore[attr-defined]
 
-    def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    def scatter(
+        input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
+    ) -> Any:
         return plain(input, dim, index, value if src is None else src, reduce=reduce)
 
-    def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    def scatter_(
+        input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
+    ) -> Any:
         return plain_(input, dim, index, value if src is None else src, reduce=reduce)
 
     namespace["scatter"] = tensor.scatter = _named(scatter, plain)  # type: ignore[attr-defined]

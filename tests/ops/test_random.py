@@ -1,10 +1,11 @@
 """Random numbers: distributions, repeatability, independence of threads and strides."""
 
-import headwater as hw
 import numpy as np
 import pytest
 import torch
 from harness import FLOATS, Sample, op_test, randn, uniform
+
+import headwater as hw
 
 DRAWN = {"random": True, "dtypes": ("float32",), "sbp": False}
 
@@ -13,27 +14,76 @@ def drawn(name, oracle, samples, **options):
     op_test(name, torch=oracle, samples=samples, **{**DRAWN, **options})
 
 
-drawn("rand", torch.rand, lambda: [Sample((2, 3)), Sample(5), Sample(0)], errors=[(lambda hw: hw.rand(2, dtype=hw.int64), RuntimeError, "floating")])
+drawn(
+    "rand",
+    torch.rand,
+    lambda: [Sample((2, 3)), Sample(5), Sample(0)],
+    errors=[(lambda hw: hw.rand(2, dtype=hw.int64), RuntimeError, "floating")],
+)
 drawn("randn", torch.randn, lambda: [Sample((2, 3)), Sample(5)])
 drawn("rand_like", torch.rand_like, lambda: [Sample(randn(2, 3))], dtypes=FLOATS)
 drawn("randn_like", torch.randn_like, lambda: [Sample(randn(2, 3))], dtypes=FLOATS)
-drawn("randint", torch.randint, lambda: [Sample(5, (2, 3)), Sample(2, 5, (4,))], errors=[(lambda hw: hw.randint(5, 5, (2,)), RuntimeError, "low")])
+drawn(
+    "randint",
+    torch.randint,
+    lambda: [Sample(5, (2, 3)), Sample(2, 5, (4,))],
+    errors=[(lambda hw: hw.randint(5, 5, (2,)), RuntimeError, "low")],
+)
 drawn("randint_like", torch.randint_like, lambda: [Sample(randn(2, 3), 5)])
-drawn("randperm", torch.randperm, lambda: [Sample(7), Sample(0)], errors=[(lambda hw: hw.randperm(-1), RuntimeError, "negative")])
-drawn("normal", lambda m, s: torch.normal(m, s), lambda: [Sample(randn(2, 3), uniform(0.1, 1, 2, 3)), Sample(randn(3), 1.0)])
-drawn("bernoulli", torch.bernoulli, lambda: [Sample(uniform(0, 1, 2, 3))], dtypes=FLOATS,
-      errors=[(lambda hw: hw.bernoulli(hw.tensor([2.0])), IndexError, "probability")])
-drawn("multinomial", torch.multinomial, lambda: [Sample(uniform(0.1, 1, 5), 3), Sample(uniform(0.1, 1, 2, 5), 7, True)],
-      errors=[(lambda hw: hw.multinomial(hw.ones(3), 4), RuntimeError, "exceeds"), (lambda hw: hw.multinomial(hw.tensor([-1.0, 1]), 1), IndexError, "negative"),
-              (lambda hw: hw.multinomial(hw.tensor([0.0, 0]), 1), IndexError, "zero")])
-drawn("dropout", torch.nn.functional.dropout, lambda: [Sample(randn(2, 3)), Sample(randn(4), 0.2), Sample(randn(4), 1.0), Sample(randn(3), 0.5, False)],
-      dtypes=FLOATS, errors=[(lambda hw: hw.dropout(hw.ones(2), 1.5), ValueError, "p must be")])
+drawn(
+    "randperm",
+    torch.randperm,
+    lambda: [Sample(7), Sample(0)],
+    errors=[(lambda hw: hw.randperm(-1), RuntimeError, "negative")],
+)
+drawn(
+    "normal",
+    lambda m, s: torch.normal(m, s),
+    lambda: [Sample(randn(2, 3), uniform(0.1, 1, 2, 3)), Sample(randn(3), 1.0)],
+)
+drawn(
+    "bernoulli",
+    torch.bernoulli,
+    lambda: [Sample(uniform(0, 1, 2, 3))],
+    dtypes=FLOATS,
+    errors=[(lambda hw: hw.bernoulli(hw.tensor([2.0])), IndexError, "probability")],
+)
+drawn(
+    "multinomial",
+    torch.multinomial,
+    lambda: [Sample(uniform(0.1, 1, 5), 3), Sample(uniform(0.1, 1, 2, 5), 7, True)],
+    errors=[
+        (lambda hw: hw.multinomial(hw.ones(3), 4), RuntimeError, "exceeds"),
+        (lambda hw: hw.multinomial(hw.tensor([-1.0, 1]), 1), IndexError, "negative"),
+        (lambda hw: hw.multinomial(hw.tensor([0.0, 0]), 1), IndexError, "zero"),
+    ],
+)
+drawn(
+    "dropout",
+    torch.nn.functional.dropout,
+    lambda: [Sample(randn(2, 3)), Sample(randn(4), 0.2), Sample(randn(4), 1.0), Sample(randn(3), 0.5, False)],
+    dtypes=FLOATS,
+    errors=[(lambda hw: hw.dropout(hw.ones(2), 1.5), ValueError, "p must be")],
+)
 drawn("alpha_dropout", torch.nn.functional.alpha_dropout, lambda: [Sample(randn(4), 0.2, True)])
 drawn("feature_dropout", lambda x, p: torch.feature_dropout(x, p, True), lambda: [Sample(randn(2, 3, 4), 0.2)])
-for _name, _args in (("uniform_", (2.0, 3.0)), ("normal_", (1.0, 2.0)), ("log_normal_", (0.0, 0.5)), ("exponential_", (2.0,)), ("cauchy_", (0.0, 1.0)),
-                     ("geometric_", (0.3,)), ("random_", (3, 9)), ("bernoulli_", (0.3,))):
-    drawn(_name, lambda x, *a, _f=getattr(torch.Tensor, _name): _f(x.clone(), *a), lambda _a=_args: [Sample(randn(2, 3), *_a), Sample(randn(0), *_a)],
-          function=lambda x, *a, _f=getattr(hw.Tensor, _name): _f(x.clone(), *a), dtypes=FLOATS)
+for _name, _args in (
+    ("uniform_", (2.0, 3.0)),
+    ("normal_", (1.0, 2.0)),
+    ("log_normal_", (0.0, 0.5)),
+    ("exponential_", (2.0,)),
+    ("cauchy_", (0.0, 1.0)),
+    ("geometric_", (0.3,)),
+    ("random_", (3, 9)),
+    ("bernoulli_", (0.3,)),
+):
+    drawn(
+        _name,
+        lambda x, *a, _f=getattr(torch.Tensor, _name): _f(x.clone(), *a),
+        lambda _a=_args: [Sample(randn(2, 3), *_a), Sample(randn(0), *_a)],
+        function=lambda x, *a, _f=getattr(hw.Tensor, _name): _f(x.clone(), *a),
+        dtypes=FLOATS,
+    )
 
 
 def sample(make, n=200_000):
@@ -53,13 +103,18 @@ def phi(x):
 
 
 DISTRIBUTIONS = {
-    "rand": (lambda n: hw.rand(n), lambda x: x), "rand64": (lambda n: hw.rand(n, dtype=hw.float64), lambda x: x),
+    "rand": (lambda n: hw.rand(n), lambda x: x),
+    "rand64": (lambda n: hw.rand(n, dtype=hw.float64), lambda x: x),
     "uniform_": (lambda n: hw.empty(n).uniform_(2, 4), lambda x: (x - 2) / 2),
-    "randn": (lambda n: hw.randn(n), phi), "randn64": (lambda n: hw.randn(n, dtype=hw.float64), phi),
+    "randn": (lambda n: hw.randn(n), phi),
+    "randn64": (lambda n: hw.randn(n, dtype=hw.float64), phi),
     "normal_": (lambda n: hw.empty(n).normal_(3, 2), lambda x: phi((x - 3) / 2)),
     "exponential_": (lambda n: hw.empty(n).exponential_(2), lambda x: 1 - np.exp(-2 * x)),
     "cauchy_": (lambda n: hw.empty(n, dtype=hw.float64).cauchy_(1, 2), lambda x: 0.5 + np.arctan((x - 1) / 2) / np.pi),
-    "log_normal_": (lambda n: hw.empty(n, dtype=hw.float64).log_normal_(0.5, 0.3), lambda x: phi((np.log(x) - 0.5) / 0.3)),
+    "log_normal_": (
+        lambda n: hw.empty(n, dtype=hw.float64).log_normal_(0.5, 0.3),
+        lambda x: phi((np.log(x) - 0.5) / 0.3),
+    ),
 }
 
 
@@ -95,7 +150,13 @@ def test_discrete_distributions() -> None:
     assert sorted(order.tolist()) == list(range(1000))
 
 
-DRAWS = [lambda t: t.uniform_(), lambda t: t.normal_(), lambda t: t.exponential_(), lambda t: t.random_(0, 100), lambda t: t.bernoulli_(0.4)]
+DRAWS = [
+    lambda t: t.uniform_(),
+    lambda t: t.normal_(),
+    lambda t: t.exponential_(),
+    lambda t: t.random_(0, 100),
+    lambda t: t.bernoulli_(0.4),
+]
 
 
 @pytest.mark.parametrize("case", range(len(DRAWS)))

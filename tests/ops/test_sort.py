@@ -1,25 +1,54 @@
 """Sorting and selection by order."""
 
-import headwater as hw
 import numpy as np
 import torch
 from harness import FLOATS, INTS, Sample, integers, op_test, permutation, randn
 
+import headwater as hw
+
 ORDERED = {"dtypes": FLOATS + INTS, "grad": True, "grad2": True}
 
 
-op_test("sort", torch=lambda x, dim=-1, descending=False: torch.sort(x, dim=dim, descending=descending, stable=True),
-        samples=lambda: [Sample(permutation(3, 5)), Sample(permutation(4, 3), 0), Sample(permutation(3, 5), -1, True), Sample(randn()), Sample(randn(0, 3)),
-                         Sample(permutation(2, 3, 4), 1)], **ORDERED,
-        errors=[(lambda hw: hw.sort(hw.ones(2), 3), IndexError, "axis 3")])
-op_test("argsort", torch=lambda x, dim=-1, descending=False: torch.argsort(x, dim=dim, descending=descending, stable=True),
-        samples=lambda: [Sample(permutation(3, 5)), Sample(permutation(4, 3), 0, True), Sample(integers(0, 3, 20))], dtypes=FLOATS + INTS)
+op_test(
+    "sort",
+    torch=lambda x, dim=-1, descending=False: torch.sort(x, dim=dim, descending=descending, stable=True),
+    samples=lambda: [
+        Sample(permutation(3, 5)),
+        Sample(permutation(4, 3), 0),
+        Sample(permutation(3, 5), -1, True),
+        Sample(randn()),
+        Sample(randn(0, 3)),
+        Sample(permutation(2, 3, 4), 1),
+    ],
+    **ORDERED,
+    errors=[(lambda hw: hw.sort(hw.ones(2), 3), IndexError, "axis 3")],
+)
+op_test(
+    "argsort",
+    torch=lambda x, dim=-1, descending=False: torch.argsort(x, dim=dim, descending=descending, stable=True),
+    samples=lambda: [Sample(permutation(3, 5)), Sample(permutation(4, 3), 0, True), Sample(integers(0, 3, 20))],
+    dtypes=FLOATS + INTS,
+)
 op_test("msort", torch=torch.msort, samples=lambda: [Sample(permutation(3, 5))], **ORDERED)
-op_test("topk", torch=torch.topk, samples=lambda: [Sample(permutation(3, 5), 2), Sample(permutation(4, 3), 3, 0, False), Sample(permutation(4), 0), Sample(randn(), 1)],
-        **{**ORDERED, "dtypes": ("float32", "bfloat16", "float64")},
-        errors=[(lambda hw: hw.topk(hw.ones(2), 3), RuntimeError, "k must be in [0, 2]")])
-op_test("kthvalue", torch=torch.kthvalue, samples=lambda: [Sample(permutation(3, 5), 2), Sample(permutation(4, 3), 1, 0, True)],
-        **{**ORDERED, "dtypes": ("float32", "float64")}, errors=[(lambda hw: hw.kthvalue(hw.ones(2), 0), RuntimeError, "k must be")])
+op_test(
+    "topk",
+    torch=torch.topk,
+    samples=lambda: [
+        Sample(permutation(3, 5), 2),
+        Sample(permutation(4, 3), 3, 0, False),
+        Sample(permutation(4), 0),
+        Sample(randn(), 1),
+    ],
+    **{**ORDERED, "dtypes": ("float32", "bfloat16", "float64")},
+    errors=[(lambda hw: hw.topk(hw.ones(2), 3), RuntimeError, "k must be in [0, 2]")],
+)
+op_test(
+    "kthvalue",
+    torch=torch.kthvalue,
+    samples=lambda: [Sample(permutation(3, 5), 2), Sample(permutation(4, 3), 1, 0, True)],
+    **{**ORDERED, "dtypes": ("float32", "float64")},
+    errors=[(lambda hw: hw.kthvalue(hw.ones(2), 0), RuntimeError, "k must be")],
+)
 
 
 def test_nan_is_largest_and_equal_elements_keep_their_order() -> None:
