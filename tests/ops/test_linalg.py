@@ -20,32 +20,32 @@ def floats(*shapes: tuple[int, ...], **kwargs) -> Sample:
 op_test("mm", torch=torch.mm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((3, 4), (4, 5)), floats((1, 40), (40, 17)), floats((33, 7), (7, 1)), floats((0, 3), (3, 2)),
                          floats((2, 0), (0, 3)), ints((3, 4), (4, 5))],
-        errors=[(lambda hw: hw.mm(hw.ones(2, 3), hw.ones(2, 3)), RuntimeError, "inner sizes differ: input has 3 columns, mat2 has 2 rows"),
-                (lambda hw: hw.mm(hw.ones(2, 3), hw.ones(3)), RuntimeError, "must have 2 axes"),
-                (lambda hw: hw.mm(hw.ones(2, 3), hw.ones(3, 2, dtype=hw.float64)), RuntimeError, "same dtype")])
+        errors=[(lambda hw: hw.mm(hw.full((2, 3,), 1.0), hw.full((2, 3,), 1.0)), RuntimeError, "inner sizes differ: input has 3 columns, mat2 has 2 rows"),
+                (lambda hw: hw.mm(hw.full((2, 3,), 1.0), hw.full((3,), 1.0)), RuntimeError, "must have 2 axes"),
+                (lambda hw: hw.mm(hw.full((2, 3,), 1.0), hw.full((3, 2,), 1.0, dtype=hw.float64)), RuntimeError, "same dtype")])
 op_test("bmm", torch=torch.bmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((2, 3, 4), (2, 4, 5)), floats((5, 1, 20), (5, 20, 33)), floats((0, 3, 4), (0, 4, 5)),
                          floats((2, 3, 0), (2, 0, 5)), ints((2, 3, 4), (2, 4, 5))],
-        errors=[(lambda hw: hw.bmm(hw.ones(2, 3, 4), hw.ones(3, 4, 5)), RuntimeError, "batch sizes differ")])
+        errors=[(lambda hw: hw.bmm(hw.full((2, 3, 4,), 1.0), hw.full((3, 4, 5,), 1.0)), RuntimeError, "batch sizes differ")])
 op_test("addmm", torch=torch.addmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((3, 5), (3, 4), (4, 5)), floats((5,), (3, 4), (4, 5), beta=0.5, alpha=2.0),
                          floats((3, 1), (3, 4), (4, 5), alpha=-1), floats((), (3, 0), (0, 5)), ints((5,), (3, 4), (4, 5))],
-        errors=[(lambda hw: hw.addmm(hw.ones(4), hw.ones(2, 3), hw.ones(3, 2)), (RuntimeError, ValueError), "broadcast")])
+        errors=[(lambda hw: hw.addmm(hw.full((4,), 1.0), hw.full((2, 3,), 1.0), hw.full((3, 2,), 1.0)), (RuntimeError, ValueError), "broadcast")])
 op_test("baddbmm", torch=torch.baddbmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((2, 3, 5), (2, 3, 4), (2, 4, 5)), floats((1, 5), (2, 3, 4), (2, 4, 5), beta=0.5, alpha=2.0),
                          ints((2, 3, 5), (2, 3, 4), (2, 4, 5))])
 op_test("linear", torch=torch.nn.functional.linear, dtypes=FLOATS + ("complex128",), grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((3, 4), (5, 4), (5,)), floats((2, 3, 4), (5, 4)), floats((4,), (5, 4), (5,)), floats((0, 4), (5, 4), (5,)),
                          floats((2, 2, 2, 33), (7, 33), (7,))],
-        errors=[(lambda hw: hw.linear(hw.ones(2, 3), hw.ones(4, 5)), RuntimeError, "input has 3 features, weight takes 5"),
-                (lambda hw: hw.linear(hw.ones(2, 3), hw.ones(4, 3), hw.ones(3)), RuntimeError, "does not fit a weight with 4 rows")])
+        errors=[(lambda hw: hw.linear(hw.full((2, 3,), 1.0), hw.full((4, 5,), 1.0)), RuntimeError, "input has 3 features, weight takes 5"),
+                (lambda hw: hw.linear(hw.full((2, 3,), 1.0), hw.full((4, 3,), 1.0), hw.full((3,), 1.0)), RuntimeError, "does not fit a weight with 4 rows")])
 op_test("matmul", torch=torch.matmul, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((4,), (4,)), floats((3, 4), (4,)), floats((4,), (4, 5)), floats((3, 4), (4, 5)), floats((2, 3, 4), (4, 5)),
                          floats((2, 3, 4), (4,)), floats((4,), (2, 4, 5)), floats((2, 1, 3, 4), (5, 4, 2)), floats((3, 4), (2, 4, 5)),
                          floats((0, 3, 4), (4, 5)), ints((2, 3, 4), (2, 4, 5))],
-        errors=[(lambda hw: hw.matmul(hw.ones(4, 3), hw.ones(5, 2)), RuntimeError,
+        errors=[(lambda hw: hw.matmul(hw.full((4, 3,), 1.0), hw.full((5, 2,), 1.0)), RuntimeError,
                  "matmul(input=f32[4, 3], other=f32[5, 2]): inner sizes differ"),
-                (lambda hw: hw.matmul(hw.ones(()), hw.ones(2)), RuntimeError, "at least one axis")])
+                (lambda hw: hw.matmul(hw.full((), 1.0), hw.full((2,), 1.0)), RuntimeError, "at least one axis")])
 op_test("dot", torch=torch.dot, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((7,), (7,)), floats((0,), (0,)), ints((7,), (7,))])
 op_test("vdot", torch=torch.vdot, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((7,), (7,)), ints((7,), (7,))])
 op_test("mv", torch=torch.mv, dtypes=TYPES, grad=True, grad2=True, tol=TOL, samples=lambda: [floats((3, 7), (7,)), ints((3, 7), (7,))])
@@ -73,7 +73,7 @@ def _einsum_sample(equation: str, *shapes: tuple[int, ...]) -> Sample:
 
 op_test("einsum", torch=torch.einsum, function=lambda e, *x: hw.einsum(e, *x), grad=True, grad2=True, tol=TOL, dtypes=FLOATS + ("complex128",),
         samples=lambda: [_einsum_sample(*e) for e in EQUATIONS],
-        errors=[(lambda hw: hw.einsum("ij,jk", hw.ones(2, 3), hw.ones(4, 2)), RuntimeError, "sizes under one label differ: 3 and 4"),
-                (lambda hw: hw.einsum("ij,jk", hw.ones(2, 3)), RuntimeError, "the equation has 2 operands, 1 were given"),
-                (lambda hw: hw.einsum("ij->k", hw.ones(2, 3)), RuntimeError, "a label that no operand has"),
-                (lambda hw: hw.einsum("i%", hw.ones(2, 3)), RuntimeError, "labels are letters")])
+        errors=[(lambda hw: hw.einsum("ij,jk", hw.full((2, 3,), 1.0), hw.full((4, 2,), 1.0)), RuntimeError, "sizes under one label differ: 3 and 4"),
+                (lambda hw: hw.einsum("ij,jk", hw.full((2, 3,), 1.0)), RuntimeError, "the equation has 2 operands, 1 were given"),
+                (lambda hw: hw.einsum("ij->k", hw.full((2, 3,), 1.0)), RuntimeError, "a label that no operand has"),
+                (lambda hw: hw.einsum("i%", hw.full((2, 3,), 1.0)), RuntimeError, "labels are letters")])

@@ -77,21 +77,30 @@ Equation read_equation(std::string text, std::span<const Tensor> operands) {
   return e;
 }
 
+/// The diagonal of axes i and j, which becomes the last axis.
+Tensor diagonal_of(const Tensor& x, int64_t i, int64_t j) {
+  static const Op slice{"_slice"};
+  int64_t n = x.size(i);
+  check_runtime(n == x.size(j), "sizes under one label differ: ", n, " and ", x.size(j));
+  Dims order, shape;
+  for (int64_t axis = 0; axis < x.ndim(); ++axis)
+    if (axis != i && axis != j) order.push_back(axis), shape.push_back(x.size(axis));
+  order.push_back(i), order.push_back(j), shape.push_back(n * n);
+  return slice({reshape(permute(x, order), shape)}, {x.ndim() - 2, int64_t{0}, n * n, n + 1});
+}
+
 /// Takes diagonals of repeated labels, so that each label stands once.
 Tensor without_repeats(Tensor x, std::vector<int64_t>& labels) {
-  static const Op diagonal{"diagonal"};
-  for (size_t i = 0; i < labels.size(); ++i)
-    for (size_t j = i + 1; j < labels.size(); ++j) {
-      if (labels[i] != labels[j]) continue;
-      int64_t label = labels[i];
-      x = diagonal(
-          {x}, {int64_t{0}, static_cast<int64_t>(i), static_cast<int64_t>(j)});  // the diagonal becomes the last axis
-      labels.erase(labels.begin() + static_cast<int64_t>(j));
-      labels.erase(labels.begin() + static_cast<int64_t>(i));
-      labels.push_back(label);
-      i = static_cast<size_t>(-1);
-      break;
-    }
+  for (size_t i = 0; i < labels.size(); ++i) {
+    size_t j = static_cast<size_t>(std::find(labels.begin() + static_cast<int64_t>(i) + 1, labels.end(), labels[i]) - labels.begin());
+    if (j == labels.size()) continue;
+    int64_t label = labels[i];
+    x = diagonal_of(x, static_cast<int64_t>(i), static_cast<int64_t>(j));
+    labels.erase(labels.begin() + static_cast<int64_t>(j));
+    labels.erase(labels.begin() + static_cast<int64_t>(i));
+    labels.push_back(label);
+    i = static_cast<size_t>(-1);  // begin again: the axes have moved
+  }
   return x;
 }
 
