@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _reductions, _shapes
+from . import _recurrent, _reductions, _shapes
 
 
 def _contractions(namespace: dict[str, Any]) -> None:
@@ -66,3 +66,4 @@ def install(namespace: dict[str, Any], tensor: type) -> None:
     _contractions(namespace)
     _reductions.install(namespace, tensor)
     _shapes.install(namespace, tensor)
+    _recurrent.install(namespace)
