@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from paired import compare, seconds
 
 import headwater as hw
+from paired import compare, seconds
 
 Case = tuple[Callable[[], object], Callable[[], object]]
 CASES: dict[str, Callable[[str], Case]] = {}

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from paired import compare, seconds
 
 import headwater as hw
+from paired import compare, seconds
 
 
 def small(m: Any) -> dict[str, Callable[[], object]]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import networks
 import numpy as np
+
 from paired import compare, seconds
 
 TASKS: dict[str, tuple[int, str]] = {"resnet18": (8, "SGD"), "bert": (4, "AdamW")}

@@ -16,6 +16,7 @@ steps=(           # name       what it runs
   "ruff           $venv/bin/ruff check --quiet"
   "mypy           $venv/bin/mypy"
   "ctest          ctest --test-dir $build --output-on-failure --no-tests=error -j 2"
+  "wheel          $python tools/check_wheel.py"
   "pytest         $python -m pytest"
 )
 

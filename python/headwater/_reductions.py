@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from . import _C
 

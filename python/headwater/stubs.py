@@ -102,7 +102,8 @@ def _parameters(facts: dict[str, Any], method: bool) -> str:
         parts.append(f"{_identifier(name)}: {kind}{default}")
     if not starred:
         parts.append("*")
-    parts.append("out: Any = ..." if facts["inputs"] else "device: Any = ..., requires_grad: _bool = ..., generator: Generator | None = ...")
+    creation = "device: Any = ..., requires_grad: _bool = ..., generator: Generator | None = ..."
+    parts.append("out: Any = ..." if facts["inputs"] else creation)
     return ", ".join(parts)
 
 

@@ -38,8 +38,8 @@ class AccumulateNode final : public GradNode {
     bool graph = t_grad_mode.enabled;
     if (!m.grad.defined()) {
       // Taken over when it is a plain tensor that only this call holds; else copied, so that nobody's later write shows in it.
-      bool ours = g->use_count() <= 2 && g.contiguous() && g->storage->use_count() == 1 &&
-                  g->storage->bytes() == g.nbytes();
+      bool ours =
+          g->use_count() <= 2 && g.contiguous() && g->storage->use_count() == 1 && g->storage->bytes() == g.nbytes();
       m.grad = graph ? g : ours ? detach(g) : detach(clone(detach(g)));
     } else if (graph) {
       m.grad = hw::add(m.grad, g);

@@ -114,8 +114,8 @@ void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, s
   } else {  // the same bytes as another dtype
     TensorSpec spec = x.spec();
     DType d = op.outputs()[0].dtype({op, {&spec, 1}, attrs, DType::None});
-    check_runtime(x.offset() * dtype_size(x.dtype()) % dtype_size(d) == 0, "the first element does not lie at a multiple of ",
-                  dtype_size(d), " bytes");
+    check_runtime(x.offset() * dtype_size(x.dtype()) % dtype_size(d) == 0,
+                  "the first element does not lie at a multiple of ", dtype_size(d), " bytes");
     out[0] = Tensor::make(x->storage, d, std::move(v.shape), std::move(v.strides),
                           x.offset() * dtype_size(x.dtype()) / dtype_size(d) + v.offset);
   }

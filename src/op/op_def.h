@@ -92,9 +92,9 @@ struct AttrDef {
   bool required = false;
   bool nullable = false;  // None is a value
   bool keyword_only = false;
-  bool varargs = false;  // x.view(2, 3) as well as x.view((2, 3))
-  bool dynamic = false;  // may change from call to call without a new kernel
-  bool hidden = false;   // filled by the runner, not by the user
+  bool varargs = false;       // x.view(2, 3) as well as x.view((2, 3))
+  bool dynamic = false;       // may change from call to call without a new kernel
+  bool hidden = false;        // filled by the runner, not by the user
   bool text_allowed = false;  // a text is a value too, whatever the kind: padding="same"
   std::string doc;
 };

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from hostile import Hostile, TensorSpec, build
 
 import headwater as hw
+from hostile import Hostile, TensorSpec, build
 
 ALLOWED = (ValueError, TypeError, IndexError, RuntimeError, NotImplementedError, MemoryError, KeyError, OverflowError)
 MEMORY = 3 << 30   # bytes beyond what the imports took

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from convert import bind, dtype_name, flatten, map_arrays, to_hw, to_numpy, to_torch
-from gradients import gradient_tests, gradients_of
 
 import headwater as hw
+from convert import bind, dtype_name, flatten, map_arrays, to_hw, to_numpy, to_torch
+from gradients import gradient_tests, gradients_of
 
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9,
              "bool": 0, "uint8": 0, "int8": 0, "int16": 0, "int32": 0, "int64": 0}

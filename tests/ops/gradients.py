@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from convert import Fixed, flatten, map_arrays, to_hw, to_numpy, to_torch
 
 import headwater as hw
+from convert import Fixed, flatten, map_arrays, to_hw, to_numpy, to_torch
 
 EPS = 1e-5
 DIRECTIONS = 3

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import checks
 import numpy as np
 import pytest
-from convert import Fixed
 
+import checks
 import headwater as hw
+from convert import Fixed
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

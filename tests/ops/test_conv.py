@@ -1,8 +1,8 @@
 """Convolutions against torch."""
 from __future__ import annotations
 
-import headwater as hw
 import torch
+
 from harness import Sample, op_test, randn
 
 F = torch.nn.functional

@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from harness import Sample, op_test, randn
 
 import headwater as hw
+from harness import Sample, op_test, randn
 
 MADE = {"dtypes": ("float32",), "sbp": False}
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, fixed, integers, op_test, randn, uniform
 
 import headwater as hw
+from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, fixed, integers, op_test, randn, uniform
 
 REAL = FLOATS + INTS
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-30, 1e30]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, booleans, fixed, integers, op_test, randn, uniform
 
 import headwater as hw
+from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, booleans, fixed, integers, op_test, randn, uniform
 
 REAL = FLOATS + INTS
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5])

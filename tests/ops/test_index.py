@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from harness import Sample, booleans, fixed, integers, op_test, randn
 
 import headwater as hw
+from harness import Sample, booleans, fixed, integers, op_test, randn
 
 NUMBERS = ("float32", "bfloat16", "float64", "int32", "complex64")
 PICKED = {"dtypes": NUMBERS, "grad": True, "grad2": True}

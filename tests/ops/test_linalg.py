@@ -1,8 +1,9 @@
 """Matrix products against torch."""
 from __future__ import annotations
 
-import headwater as hw
 import torch
+
+import headwater as hw
 from harness import COMPLEX, FLOATS, Sample, integers, op_test, randn
 
 TYPES = FLOATS + ("complex128", "int64")

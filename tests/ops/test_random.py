@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from harness import FLOATS, Sample, op_test, randn, uniform
 
 import headwater as hw
+from harness import FLOATS, Sample, op_test, randn, uniform
 
 DRAWN = {"random": True, "dtypes": ("float32",), "sbp": False}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import headwater as hw
 import numpy as np
 import pytest
 import torch
 
+import headwater as hw
 from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, op_test, permutation, randn, uniform
 
 REAL = FLOATS + INTS

@@ -7,9 +7,9 @@ import importlib
 from pathlib import Path
 
 import pytest
-from harness import TESTED
 
 import headwater as hw
+from harness import TESTED
 
 OPS = {name: hw._C.describe_op(name) for name in hw._C.op_names()}
 PUBLIC = [name for name, info in OPS.items() if not info["internal"]]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+
 from harness import COMPLEX, Sample, fixed, integers, op_test, randn
 
 NUMBERS = ("float32", "bfloat16", "float64", "int64", "bool", "complex64")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from harness import FLOATS, INTS, Sample, integers, op_test, permutation, randn
 
 import headwater as hw
+from harness import FLOATS, INTS, Sample, integers, op_test, permutation, randn
 
 ORDERED = {"dtypes": FLOATS + INTS, "grad": True, "grad2": True}
 

@@ -92,7 +92,8 @@ Tensor diagonal_of(const Tensor& x, int64_t i, int64_t j) {
 /// Takes diagonals of repeated labels, so that each label stands once.
 Tensor without_repeats(Tensor x, std::vector<int64_t>& labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
-    size_t j = static_cast<size_t>(std::find(labels.begin() + static_cast<int64_t>(i) + 1, labels.end(), labels[i]) - labels.begin());
+    size_t j = static_cast<size_t>(std::find(labels.begin() + static_cast<int64_t>(i) + 1, labels.end(), labels[i]) -
+                                   labels.begin());
     if (j == labels.size()) continue;
     int64_t label = labels[i];
     x = diagonal_of(x, static_cast<int64_t>(i), static_cast<int64_t>(j));

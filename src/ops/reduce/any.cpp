@@ -7,7 +7,8 @@ namespace hw {
 /// An empty list means all axes in the sums, but no axis here in torch: neither is taken for granted.
 static Dims shape_of_answer(const InferCtx& c) {
   const AttrValue& dim = c.attr("dim");
-  check(dim.kind() != AttrValue::Kind::Ints || !dim.ints().empty(), "dim names no axis; leave it out to ask about all elements");
+  check(dim.kind() != AttrValue::Kind::Ints || !dim.ints().empty(),
+        "dim names no axis; leave it out to ask about all elements");
   return shape::reduced(c);
 }
 
@@ -21,7 +22,8 @@ static const RegisterOp op =
         .attr_none("dim", AttrValue::Kind::Ints, "axis or axes; None: all")
         .attr("keepdim", false, "whether the axes stay with size 1")
         .out(
-            "y", [](const InferCtx& c) { return c.in[0].dtype == DType::U8 ? DType::U8 : DType::Bool; }, shape_of_answer)
+            "y", [](const InferCtx& c) { return c.in[0].dtype == DType::U8 ? DType::U8 : DType::Bool; },
+            shape_of_answer)
         .sbp(sbp::reduce_max)
         .no_grad("the output is boolean")
         .onnx("ReduceMax(Cast(x, uint8))");
