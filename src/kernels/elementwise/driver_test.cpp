@@ -128,6 +128,30 @@ TEST(ElementwiseDriver, ShortRows) {
   same_as_reference("sub", {&column, &row}, Array::make(DType::F16, {700, 3}, {7, 2}), DType::F32);
 }
 
+TEST(ElementwiseDriver, TurnedInputs) {
+  for (const Dims& shape : {Dims{1, 70, 100}, Dims{3, 33, 300}, Dims{2, 16, 128}}) {
+    const int64_t r = shape[1], c = shape[2];
+    Array a = Array::make(DType::F32, shape).fill(1), turned = Array::make(DType::F32, shape, {r * c, 1, r}).fill(2);
+    Array other = Array::make(DType::BF16, shape, {r * c, 1, r}).fill(3),
+          column = Array::make(DType::F32, {r, 1}).fill(4);
+    Array out = Array::make(DType::F32, shape);
+    same_as_reference("sub", {&a, &turned}, out, DType::F32);
+    same_as_reference("sub", {&turned, &other}, out, DType::F32);
+    same_as_reference("mul", {&turned, &column}, out, DType::F32);
+    same_as_reference("add", {&turned, &other}, Array::make(DType::F16, shape, {2 * r * c, 2 * c, 2}), DType::F32);
+    same_as_reference("lerp", {&turned, &a, &column}, out, DType::F32);
+  }
+}
+
+TEST(ElementwiseDriver, IntegerDivisionByZeroIsReported) {
+  Array a = Array::make(DType::I32, {3000}).fill(1), b = Array::make(DType::I32, {3000}).fill(2),
+        out = Array::make(DType::I32, {3000});
+  for (const char* op : {"floor_divide", "remainder", "fmod", "div_trunc"}) {
+    EXPECT_TRUE(run(op, {&a, &b}, out, DType::I32).failed) << op;
+    EXPECT_TRUE(run(op, {&a, &b}, out, DType::I32, {}, "reference").failed) << op;
+  }
+}
+
 TEST(ElementwiseDriver, EveryPairOfDtypes) {
   for (int x = 0; x < kNumDTypes; ++x)
     for (int y = 0; y < kNumDTypes; ++y) {

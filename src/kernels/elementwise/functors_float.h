@@ -77,7 +77,7 @@ struct logaddexp2 : Binary<"logaddexp2", kFloats, 8> { template <class T> T oper
 struct sigmoid : Unary<"sigmoid", kInexact, 4> { template <class T> T operator()(T x) const { return math::sigmoid(x); } };
 struct logsigmoid : Unary<"logsigmoid", kFloats, 8> { template <class T> T operator()(T x) const { return math::at_most(x, T(0)) - math::log1p(math::exp(-math::abs(x))); } };
 struct silu : Unary<"silu", kFloats, 4> { template <class T> T operator()(T x) const { return x / (T(1) + math::exp(-x)); } };
-struct gelu : Unary<"gelu", kFloats, 4> { template <class T> T operator()(T x) const { return x * T(0.5) * (T(1) + math::erf(x * T(1 / std::numbers::sqrt2))); } };
+struct gelu : Unary<"gelu", kFloats, 4> { template <class T> T operator()(T x) const { return math::gelu(x); } };
 struct gelu_tanh : Unary<"gelu_tanh", kFloats, 4> { template <class T> T operator()(T x) const { return T(0.5) * x * (T(1) + math::tanh(math::gelu_inner(x))); } };
 struct softplus : Unary<"softplus", kFloats, 8> { template <class T> T operator()(const Params& p, T x) const { const T t = x * p.get<T>(0); return select(t > p.get<T>(1), x, math::log1p(math::exp(t)) / p.get<T>(0)); } };
 struct elu : Unary<"elu", kFloats, 4> { template <class T> T operator()(const Params& p, T x) const { return select(x >= T(0), x, p.get<T>(0) * math::expm1(x)); } };

@@ -28,9 +28,7 @@ struct softplus_grad : Binary<"softplus_grad", kFloats, 4> { template <class T> 
 struct mish_grad : Binary<"mish_grad", kFloats, 8> { template <class T> T operator()(T dy, T x) const { const T g = math::mish_gate(x); return dy * (g + x * math::sigmoid(x) * (T(1) - g * g)); } };
 struct gelu_grad : Binary<"gelu_grad", kFloats, 8> {  // Phi(x) + x phi(x)
   template <class T> T operator()(T dy, T x) const {
-    const T cdf = T(0.5) * (T(1) + math::erf(x * T(1 / std::numbers::sqrt2)));
-    const T pdf = T(0.3989422804014326779399460599343819) * math::exp(T(-0.5) * x * x);
-    return dy * (cdf + x * pdf);
+    return dy * (math::normal_cdf(x) + x * math::normal_pdf(x));
   }
 };
 struct gelu_tanh_grad : Binary<"gelu_tanh_grad", kFloats, 8> {

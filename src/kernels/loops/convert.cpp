@@ -1,6 +1,7 @@
 // Conversions between all twelve dtypes.
 #include "kernels/loops/convert.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/visit.h"
@@ -20,7 +21,10 @@ static void convert(const void* src, int64_t src_stride, void* dst, int64_t dst_
     }
   } else if (src_stride == 0) {
     const To value = convert_value<To>(s[0]);
-    for (int64_t k = 0; k < n; ++k) d[k * dst_stride] = value;
+    if (dst_stride == 1)
+      std::fill_n(d, n, value);
+    else
+      for (int64_t k = 0; k < n; ++k) d[k * dst_stride] = value;
   } else if (dst_stride == 1) {
     for (int64_t k = 0; k < n; ++k) d[k] = convert_value<To>(s[k * src_stride]);
   } else {

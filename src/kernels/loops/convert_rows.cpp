@@ -97,7 +97,7 @@ ConvertRowFn find_row(DType from, DType into) {
   if (from == DType::BF16) return into == DType::F32 ? ConvertRowFn(bf16_to_f32) : nullptr;
   if (from == DType::F16) return into == DType::F32 ? ConvertRowFn(f16_to_f32) : nullptr;
   switch (from) {
-    case DType::Bool: return to<bool>(into);
+    case DType::Bool: return into == DType::U8 ? nullptr : to<uint8_t>(into);  // the bytes are 0 and 1
     case DType::U8: return to<uint8_t>(into);
     case DType::I32: return to<int32_t>(into);
     case DType::I64: return to<int64_t>(into);

@@ -47,10 +47,12 @@ Nest make_nest(std::span<const int64_t> shape, std::span<const Dims> operands) {
   return nest;
 }
 
-NestWalk::NestWalk(const Nest& nest, int operands, int64_t begin) : nest_(nest), operands_(operands) {
+NestWalk::NestWalk(const Nest& nest, int operands, int64_t begin) : nest_(&nest), operands_(operands) {
   for (int o = 0; o < operands; ++o) offsets_[o] = 0;
   for (int64_t a = 0; a < nest.axes(); ++a) {
     const int64_t size = nest.sizes[static_cast<size_t>(a)];
+    index_[a] = 0;
+    if (begin == 0) continue;
     index_[a] = begin % size;
     begin /= size;
     for (int o = 0; o < operands; ++o) offsets_[o] += index_[a] * nest.stride(o, a);
@@ -59,13 +61,24 @@ NestWalk::NestWalk(const Nest& nest, int operands, int64_t begin) : nest_(nest),
 
 void NestWalk::advance(int64_t elements) {
   index_[0] += elements;
-  for (int o = 0; o < operands_; ++o) offsets_[o] += elements * nest_.stride(o, 0);
-  for (int64_t a = 0; a + 1 < nest_.axes(); ++a) {
-    const int64_t size = nest_.sizes[static_cast<size_t>(a)];
+  for (int o = 0; o < operands_; ++o) offsets_[o] += elements * nest_->stride(o, 0);
+  carry(0);
+}
+
+void NestWalk::advance_rows(int64_t count) {
+  index_[1] += count;
+  for (int o = 0; o < operands_; ++o) offsets_[o] += count * nest_->stride(o, 1);
+  carry(1);
+}
+
+/// Where an axis is at its end, goes on to the next index of the axis above.
+void NestWalk::carry(int64_t axis) {
+  for (int64_t a = axis; a + 1 < nest_->axes(); ++a) {
+    const int64_t size = nest_->sizes[static_cast<size_t>(a)];
     if (index_[a] < size) return;
     index_[a] = 0;
     ++index_[a + 1];
-    for (int o = 0; o < operands_; ++o) offsets_[o] += nest_.stride(o, a + 1) - size * nest_.stride(o, a);
+    for (int o = 0; o < operands_; ++o) offsets_[o] += nest_->stride(o, a + 1) - size * nest_->stride(o, a);
   }
 }
 

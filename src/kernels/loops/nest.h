@@ -25,11 +25,15 @@ class NestWalk {
   static constexpr int kMaxOperands = 8;
   NestWalk(const Nest& nest, int operands, int64_t begin);
   int64_t offset(int operand) const { return offsets_[operand]; }  // of the current element
-  int64_t left_in_row() const { return nest_.sizes[0] - index_[0]; }
-  void advance(int64_t elements);  // at most left_in_row()
+  int64_t left_in_row() const { return nest_->sizes[0] - index_[0]; }
+  int64_t left_in_axis(int64_t axis) const { return nest_->sizes[static_cast<size_t>(axis)] - index_[axis]; }
+  void advance(int64_t elements);    // at most left_in_row()
+  void advance_rows(int64_t count);  // from the start of a row, at most left_in_axis(1)
 
  private:
-  const Nest& nest_;
+  void carry(int64_t axis);
+
+  const Nest* nest_;
   int operands_;
   int64_t index_[kMaxDims];
   int64_t offsets_[kMaxOperands];

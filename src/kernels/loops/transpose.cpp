@@ -1,27 +1,109 @@
-// Tiled transposes; see the header.
+// Tiled transposes; see the header. Blocks of registers for elements of 4 and 8 bytes, plain loops for the others.
 #include "kernels/loops/transpose.h"
 
 #include <algorithm>
 
 #include "core/visit.h"
+#include "kernels/simd/targets.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/loops/transpose.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace hw {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// rows x columns of the output, both small.
+template <class T>
+HWY_INLINE void plain(const T* s, int64_t src_stride, T* d, int64_t dst_stride, int64_t columns, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) d[r * dst_stride + c] = s[c * src_stride + r];
+}
+
+template <class T>
+struct Block {
+  static constexpr int64_t kSize = 16;
+  static HWY_INLINE void run(const T* s, int64_t src_stride, T* d, int64_t dst_stride) {
+    plain(s, src_stride, d, dst_stride, kSize, kSize);
+  }
+};
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+/// 4 x 4 by interleaving: rows of 128-bit vectors.
+template <>
+struct Block<uint32_t> {
+  static constexpr int64_t kSize = 8;
+  static HWY_INLINE void four(const uint32_t* s, int64_t src_stride, uint32_t* d, int64_t dst_stride) {
+    const hn::Full128<uint32_t> d32;
+    const hn::Full128<uint64_t> d64;
+    const auto a = hn::LoadU(d32, s), b = hn::LoadU(d32, s + src_stride);
+    const auto c = hn::LoadU(d32, s + 2 * src_stride), e = hn::LoadU(d32, s + 3 * src_stride);
+    const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(d32, a, b)),
+               ab_high = hn::BitCast(d64, hn::InterleaveUpper(d32, a, b));
+    const auto ce_low = hn::BitCast(d64, hn::InterleaveLower(d32, c, e)),
+               ce_high = hn::BitCast(d64, hn::InterleaveUpper(d32, c, e));
+    hn::StoreU(hn::BitCast(d32, hn::InterleaveLower(d64, ab_low, ce_low)), d32, d);
+    hn::StoreU(hn::BitCast(d32, hn::InterleaveUpper(d64, ab_low, ce_low)), d32, d + dst_stride);
+    hn::StoreU(hn::BitCast(d32, hn::InterleaveLower(d64, ab_high, ce_high)), d32, d + 2 * dst_stride);
+    hn::StoreU(hn::BitCast(d32, hn::InterleaveUpper(d64, ab_high, ce_high)), d32, d + 3 * dst_stride);
+  }
+  static HWY_INLINE void run(const uint32_t* s, int64_t src_stride, uint32_t* d, int64_t dst_stride) {
+    for (int64_t r = 0; r < kSize; r += 4)
+      for (int64_t c = 0; c < kSize; c += 4)
+        four(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride);
+  }
+};
+template <>
+struct Block<uint64_t> {
+  static constexpr int64_t kSize = 8;
+  static HWY_INLINE void run(const uint64_t* s, int64_t src_stride, uint64_t* d, int64_t dst_stride) {
+    const hn::Full128<uint64_t> d64;
+    for (int64_t r = 0; r < kSize; r += 2)
+      for (int64_t c = 0; c < kSize; c += 2) {
+        const auto a = hn::LoadU(d64, s + c * src_stride + r), b = hn::LoadU(d64, s + (c + 1) * src_stride + r);
+        hn::StoreU(hn::InterleaveLower(d64, a, b), d64, d + r * dst_stride + c);
+        hn::StoreU(hn::InterleaveUpper(d64, a, b), d64, d + (r + 1) * dst_stride + c);
+      }
+  }
+};
+#endif
 
 template <class T>
 static void transpose(const void* src, int64_t src_stride, void* dst, int64_t dst_stride, int64_t columns,
                       int64_t rows) {
-  constexpr int64_t kTile = 16;
+  constexpr int64_t kSize = Block<T>::kSize;
   const T* s = static_cast<const T*>(src);
   T* d = static_cast<T*>(dst);
-  for (int64_t c0 = 0; c0 < columns; c0 += kTile) {
-    const int64_t c1 = std::min(columns, c0 + kTile);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = c0; c < c1; ++c) d[r * dst_stride + c] = s[c * src_stride + r];
+  int64_t c = 0;
+  for (; c + kSize <= columns; c += kSize) {
+    int64_t r = 0;
+    for (; r + kSize <= rows; r += kSize)
+      Block<T>::run(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride);
+    plain(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride, kSize, rows - r);
+  }
+  plain(s + c * src_stride, src_stride, d + c, dst_stride, columns - c, rows);
+}
+
+TransposeFn transpose_of(int64_t bytes) {
+  switch (bytes) {
+    case 1: return &transpose<uint8_t>;
+    case 2: return &transpose<uint16_t>;
+    case 4: return &transpose<uint32_t>;
+    case 8: return &transpose<uint64_t>;
+    default: return &transpose<std::complex<double>>;
   }
 }
 
-TransposeFn find_transpose(int64_t bytes) {
-  return visit_size(bytes, []<class T>(Type<T>) -> TransposeFn { return &transpose<T>; });
-}
-
+}  // namespace HWY_NAMESPACE
 }  // namespace hw
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hw {
+HWY_EXPORT(transpose_of);
+TransposeFn find_transpose(int64_t bytes) { return HWY_DYNAMIC_DISPATCH(transpose_of)(bytes); }
+}  // namespace hw
+#endif

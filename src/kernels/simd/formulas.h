@@ -14,6 +14,15 @@ namespace hw {
 namespace HWY_NAMESPACE {
 namespace math {
 
+/// Density of the normal distribution; 0 where it is next to the smallest normal number.
+template <RealOrVector T>
+HWY_INLINE T normal_pdf(T x) {
+  constexpr double limit = sizeof(ValueOf<T>) == 4 ? 13 : 37;
+  const T density =
+      T(0.3989422804014326779399460599343819) * exp_normal(at_least(T(-0.5) * x * x, T(-0.5 * limit * limit)));
+  return select(abs(x) > T(limit), T(0), density);
+}
+
 constexpr double kGeluScale = 0.79788456080286535588;  // sqrt(2 / pi)
 constexpr double kGeluCubic = 0.044715;
 /// The argument of tanh in the tanh form of gelu (Hendrycks and Gimpel, arXiv 1606.08415).

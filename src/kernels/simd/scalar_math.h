@@ -31,6 +31,7 @@ template <Real T> bool signbit(T x) { return std::signbit(x); }
 template <Real T> T fma(T a, T b, T c) { return std::fma(a, b, c); }
 
 template <Real T> T exp(T x) { return static_cast<T>(std::exp(static_cast<double>(x))); }
+template <Real T> T exp_normal(T x) { return exp(x); }
 template <Real T> T exp2(T x) { return static_cast<T>(std::exp2(static_cast<double>(x))); }
 template <Real T> T expm1(T x) { return static_cast<T>(std::expm1(static_cast<double>(x))); }
 template <Real T> T log(T x) { return static_cast<T>(std::log(static_cast<double>(x))); }
@@ -51,6 +52,8 @@ template <Real T> T acosh(T x) { return static_cast<T>(std::acosh(static_cast<do
 template <Real T> T atanh(T x) { return static_cast<T>(std::atanh(static_cast<double>(x))); }
 template <Real T> T erf(T x) { return static_cast<T>(std::erf(static_cast<double>(x))); }
 template <Real T> T erfc(T x) { return static_cast<T>(std::erfc(static_cast<double>(x))); }
+template <Real T> T normal_cdf(T x) { return static_cast<T>(0.5 * std::erfc(static_cast<double>(x) * (-1 / std::numbers::sqrt2))); }
+template <Real T> T gelu(T x) { return x * normal_cdf(x); }
 template <Real T> T atan2(T y, T x) { return static_cast<T>(std::atan2(static_cast<double>(y), static_cast<double>(x))); }
 template <Real T> T hypot(T x, T y) { return static_cast<T>(std::hypot(static_cast<double>(x), static_cast<double>(y))); }
 template <Real T> T pow(T x, T y) { return static_cast<T>(std::pow(static_cast<double>(x), static_cast<double>(y))); }

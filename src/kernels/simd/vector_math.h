@@ -166,9 +166,13 @@ HWY_INLINE Pack<T> exp(Pack<T> x) {
 /// exp(x) where the result is known to be a normal number or a NaN.
 template <class T>
 HWY_INLINE Pack<T> exp_normal(Pack<T> x) {
-  Pack<T> n;
-  const Pack<T> r = exp_reduce(x, n);
-  return (expm1_small(r) + Pack<T>(1)) * pow2(n);
+  using C = Constants<T>;
+  // round(x / ln 2) + 1.5 * 2^kMantissa + bias: both n and the bits of 2^n come from it.
+  const Pack<T> shifted = fma(x, Pack<T>(std::numbers::log2e), Pack<T>(C::kPow2));
+  const Pack<T> n = shifted - Pack<T>(C::kPow2);
+  const Pack<T> r = fnma(n, Pack<T>(C::kLn2Low), fnma(n, Pack<T>(C::kLn2High), x));
+  const Pack<T> power = hn::BitCast(Tag<T>(), hn::ShiftLeft<C::kMantissa>(hn::BitCast(UTag<T>(), shifted.v)));
+  return fma(expm1_small(r), power, power);
 }
 template <class T>
 HWY_INLINE Pack<T> exp2(Pack<T> x) {
