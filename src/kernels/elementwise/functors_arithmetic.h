@@ -16,9 +16,9 @@ namespace functors {
 // clang-format off
 
 // Arithmetic.
-struct add : Binary<"add", kAll> { template <class T> T operator()(T a, T b) const { return math::add(a, b); } };
-struct sub : Binary<"sub", kAll> { template <class T> T operator()(T a, T b) const { return math::sub(a, b); } };
-struct mul : Binary<"mul", kAll> { template <class T> T operator()(T a, T b) const { return math::mul(a, b); } };
+struct add : Binary<"add", kAll> { template <class P> static P alternating(P a, P b) { return a + b; } template <class T> T operator()(T a, T b) const { return math::add(a, b); } };
+struct sub : Binary<"sub", kAll> { template <class P> static P alternating(P a, P b) { return a - b; } template <class T> T operator()(T a, T b) const { return math::sub(a, b); } };
+struct mul : Binary<"mul", kAll> { template <class P> static P alternating(P a, P b) { return math::mul_alternating(a, b); } template <class T> T operator()(T a, T b) const { return math::mul(a, b); } };
 struct div : Binary<"div", kInexact> { template <class T> T operator()(T a, T b) const { return math::div(a, b); } };
 struct add_scaled : Binary<"add_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::add(a, math::mul(p.get<T>(0), b)); } };
 struct sub_scaled : Binary<"sub_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::sub(a, math::mul(p.get<T>(0), b)); } };

@@ -60,12 +60,36 @@ __attribute__((flatten)) void pack_loop(const void* const* in, void* out, int64_
 #endif
 }
 
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+/// Complex numbers as packs of alternating real and imaginary parts, for functors that say how.
+template <class F, class T>
+__attribute__((flatten)) void alternating_loop(const void* const* in, void* out, int64_t n) {
+  using P = Pack<T>;
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  T* y = static_cast<T*>(out);
+  const int64_t step = P::lanes();
+  int64_t k = 0;
+  for (; k + step <= 2 * n; k += step) F::alternating(P::load(a + k), P::load(b + k)).store(y + k);
+  if (k == 2 * n) return;
+  constexpr size_t kMax = HWY_MAX_BYTES / sizeof(T);
+  alignas(64) T rest[3][kMax] = {};
+  const size_t bytes = static_cast<size_t>(2 * n - k) * sizeof(T);
+  std::memcpy(rest[0], a + k, bytes);
+  std::memcpy(rest[1], b + k, bytes);
+  F::alternating(P::load(rest[0]), P::load(rest[1])).store(rest[2]);
+  std::memcpy(y + k, rest[2], bytes);
+}
+#endif
+
 template <class F, class T, class Result>
 void loop(const void* const* in, void* out, int64_t n, const LoopParam* params) {
   constexpr auto inputs = std::make_index_sequence<static_cast<size_t>(F::kArity)>();
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   if constexpr (Real<T> && std::is_same_v<T, Result> && !requires { F::kScalarOnly; })
     return pack_loop<F, T>(in, out, n, params, inputs);
+  if constexpr (Complex<T>)
+    if constexpr (requires(Pack<typename T::value_type> p) { F::alternating(p, p); })
+      return alternating_loop<F, typename T::value_type>(in, out, n);
 #endif
   scalar_loop<F, T, Result>(in, out, n, params, inputs);
 }

@@ -33,7 +33,8 @@ Operand make_operand(const ElementwisePlan& plan, const Nest& nest, int o);
 
 /// Staging buffers, and for each what already fills a part of it.
 struct Stage {
-  alignas(64) std::byte buffer[kMaxInputs + 1][kChunk * 16];
+  alignas(
+      64) std::byte buffer[kMaxInputs + 1][(kChunk + 16) * 16];  // 16 elements more, so that fills may run past the end
   const void* source[kMaxInputs + 1] = {};
   int64_t count[kMaxInputs + 1] = {};
 };

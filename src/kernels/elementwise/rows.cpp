@@ -30,6 +30,13 @@ namespace {
 
 constexpr int64_t kShortRow = 128;  // rows shorter than this are staged several at a time
 
+/// Fills in steps of 16 elements, up to 15 beyond the end.
+template <class T>
+inline void fill_past(T* d, int64_t n, T value) {
+  for (int64_t k = 0; k < n; k += 16)
+    for (int64_t j = 0; j < 16; ++j) d[k + j] = value;
+}
+
 /// Rows of equal dtype without a call for each: they may have three elements.
 template <class T>
 __attribute__((optimize("no-tree-loop-distribute-patterns"))) void gather_rows(const void* source, int64_t stride,
@@ -41,7 +48,7 @@ __attribute__((optimize("no-tree-loop-distribute-patterns"))) void gather_rows(c
     if (stride == 1)
       for (int64_t k = 0; k < length; ++k) d[k] = s[k];
     else if (stride == 0)
-      for (int64_t k = 0; k < length; ++k) d[k] = s[0];
+      fill_past(d, length, s[0]);
     else
       for (int64_t k = 0; k < length; ++k) d[k] = s[k * stride];
   }

@@ -57,7 +57,9 @@ class RowCopy final : public Kernel {
       : plan_(std::move(plan)),
         row_(find_convert_row(plan_.from, plan_.to)),
         convert_(find_convert(plan_.from, plan_.to)) {
-    if (plan_.nest.stride(0, 0) != 1 || plan_.nest.stride(1, 0) != 1) row_ = nullptr;
+    const bool contiguous = plan_.nest.stride(0, 0) == 1 && plan_.nest.stride(1, 0) == 1;
+    if (!contiguous) row_ = nullptr;
+    bytes_ = contiguous && plan_.from == plan_.to && plan_.nest.axes() > 1;
   }
   void run(const KernelArgs& args) const override {
     parallel_for(plan_.nest.count, kPiece / 2, [&](int64_t begin, int64_t end) { range(args, begin, end); });
@@ -65,12 +67,22 @@ class RowCopy final : public Kernel {
 
  private:
   void range(const KernelArgs& args, int64_t begin, int64_t end) const {
-    const int64_t to_stride = plan_.nest.stride(0, 0), from_stride = plan_.nest.stride(1, 0);
+    const char* source = static_cast<const char*>(args.inputs[0]);
+    char* target = static_cast<char*>(args.outputs[0]);
+    const int64_t to_stride = plan_.nest.stride(0, 0), from_stride = plan_.nest.stride(1, 0), row = plan_.nest.sizes[0];
     NestWalk walk(plan_.nest, 2, begin);
     for (int64_t at = begin; at < end;) {
+      const char* s = source + walk.offset(1) * plan_.from_size;
+      char* d = target + walk.offset(0) * plan_.to_size;
+      const int64_t whole = (end - at) / row;
+      if (bytes_ && whole > 0 && walk.left_in_row() == row) {
+        const int64_t rows = std::min(whole, walk.left_in_axis(1));
+        copy_rows(s, d, row * plan_.to_size, rows);
+        walk.advance_rows(rows);
+        at += rows * row;
+        continue;
+      }
       const int64_t n = std::min(end - at, walk.left_in_row());
-      const char* s = static_cast<const char*>(args.inputs[0]) + walk.offset(1) * plan_.from_size;
-      char* d = static_cast<char*>(args.outputs[0]) + walk.offset(0) * plan_.to_size;
       if (row_)
         row_(s, d, n);
       else
@@ -79,6 +91,13 @@ class RowCopy final : public Kernel {
       at += n;
     }
   }
+  void copy_rows(const char* s, char* d, int64_t bytes, int64_t rows) const {
+    const int64_t to_step = plan_.nest.stride(0, 1) * plan_.to_size,
+                  from_step = plan_.nest.stride(1, 1) * plan_.from_size;
+    for (int64_t r = 0; r < rows; ++r, s += from_step, d += to_step) std::memcpy(d, s, static_cast<size_t>(bytes));
+  }
+
+  bool bytes_ = false;  // rows of equal dtype, contiguous on both sides, under another axis
   CopyPlan plan_;
   ConvertRowFn row_;
   ConvertFn convert_;
@@ -137,7 +156,7 @@ class TransposeCopy final : public Kernel {
 /// The axis along which the input is contiguous, if the copy is a transpose worth tiling; else 0.
 int64_t transposed_axis(const CopyPlan& plan) {
   const Nest& n = plan.nest;
-  if (plan.from != plan.to || n.stride(0, 0) != 1 || n.stride(1, 0) == 1 || n.sizes[0] < 4) return 0;
+  if (plan.from != plan.to || n.stride(0, 0) != 1 || n.stride(1, 0) <= 1 || n.sizes[0] < 4) return 0;
   for (int64_t a = 1; a < n.axes(); ++a)
     if (n.stride(1, a) == 1 && n.sizes[static_cast<size_t>(a)] >= 4) return a;
   return 0;

@@ -32,41 +32,49 @@ struct Block {
 };
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-/// 4 x 4 by interleaving: rows of 128-bit vectors.
-template <>
-struct Block<uint32_t> {
-  static constexpr int64_t kSize = 8;
-  static HWY_INLINE void four(const uint32_t* s, int64_t src_stride, uint32_t* d, int64_t dst_stride) {
-    const hn::Full128<uint32_t> d32;
-    const hn::Full128<uint64_t> d64;
-    const auto a = hn::LoadU(d32, s), b = hn::LoadU(d32, s + src_stride);
-    const auto c = hn::LoadU(d32, s + 2 * src_stride), e = hn::LoadU(d32, s + 3 * src_stride);
-    const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(d32, a, b)),
-               ab_high = hn::BitCast(d64, hn::InterleaveUpper(d32, a, b));
-    const auto ce_low = hn::BitCast(d64, hn::InterleaveLower(d32, c, e)),
-               ce_high = hn::BitCast(d64, hn::InterleaveUpper(d32, c, e));
-    hn::StoreU(hn::BitCast(d32, hn::InterleaveLower(d64, ab_low, ce_low)), d32, d);
-    hn::StoreU(hn::BitCast(d32, hn::InterleaveUpper(d64, ab_low, ce_low)), d32, d + dst_stride);
-    hn::StoreU(hn::BitCast(d32, hn::InterleaveLower(d64, ab_high, ce_high)), d32, d + 2 * dst_stride);
-    hn::StoreU(hn::BitCast(d32, hn::InterleaveUpper(d64, ab_high, ce_high)), d32, d + 3 * dst_stride);
-  }
-  static HWY_INLINE void run(const uint32_t* s, int64_t src_stride, uint32_t* d, int64_t dst_stride) {
-    for (int64_t r = 0; r < kSize; r += 4)
-      for (int64_t c = 0; c < kSize; c += 4)
-        four(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride);
-  }
-};
-template <>
-struct Block<uint64_t> {
-  static constexpr int64_t kSize = 8;
-  static HWY_INLINE void run(const uint64_t* s, int64_t src_stride, uint64_t* d, int64_t dst_stride) {
-    const hn::Full128<uint64_t> d64;
-    for (int64_t r = 0; r < kSize; r += 2)
-      for (int64_t c = 0; c < kSize; c += 2) {
-        const auto a = hn::LoadU(d64, s + c * src_stride + r), b = hn::LoadU(d64, s + (c + 1) * src_stride + r);
-        hn::StoreU(hn::InterleaveLower(d64, a, b), d64, d + r * dst_stride + c);
-        hn::StoreU(hn::InterleaveUpper(d64, a, b), d64, d + (r + 1) * dst_stride + c);
-      }
+/// Writes the rows of a transposed block, each a whole cache line: rows of a matrix whose width is a power of two fall on the
+/// same few sets of the cache, where lines written in parts would be evicted in between.
+template <class T>
+HWY_INLINE void write_lines(const T* tile, T* d, int64_t dst_stride) {
+  const hn::CappedTag<T, 64 / sizeof(T)> tag;
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t r = 0; r < kLine; ++r)
+    for (int64_t c = 0; c < kLine; c += static_cast<int64_t>(hn::Lanes(tag)))
+      hn::StoreU(hn::Load(tag, tile + r * kLine + c), tag, d + r * dst_stride + c);
+}
+
+/// 4 x 4 by interleaving 128-bit vectors.
+HWY_INLINE void transpose_small(const uint32_t* s, int64_t src_stride, uint32_t* d, int64_t dst_stride) {
+  const hn::Full128<uint32_t> d32;
+  const hn::Full128<uint64_t> d64;
+  const auto a = hn::LoadU(d32, s), b = hn::LoadU(d32, s + src_stride);
+  const auto c = hn::LoadU(d32, s + 2 * src_stride), e = hn::LoadU(d32, s + 3 * src_stride);
+  const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(d32, a, b));
+  const auto ab_high = hn::BitCast(d64, hn::InterleaveUpper(d32, a, b));
+  const auto ce_low = hn::BitCast(d64, hn::InterleaveLower(d32, c, e));
+  const auto ce_high = hn::BitCast(d64, hn::InterleaveUpper(d32, c, e));
+  hn::StoreU(hn::BitCast(d32, hn::InterleaveLower(d64, ab_low, ce_low)), d32, d);
+  hn::StoreU(hn::BitCast(d32, hn::InterleaveUpper(d64, ab_low, ce_low)), d32, d + dst_stride);
+  hn::StoreU(hn::BitCast(d32, hn::InterleaveLower(d64, ab_high, ce_high)), d32, d + 2 * dst_stride);
+  hn::StoreU(hn::BitCast(d32, hn::InterleaveUpper(d64, ab_high, ce_high)), d32, d + 3 * dst_stride);
+}
+/// 2 x 2.
+HWY_INLINE void transpose_small(const uint64_t* s, int64_t src_stride, uint64_t* d, int64_t dst_stride) {
+  const hn::Full128<uint64_t> d64;
+  const auto a = hn::LoadU(d64, s), b = hn::LoadU(d64, s + src_stride);
+  hn::StoreU(hn::InterleaveLower(d64, a, b), d64, d);
+  hn::StoreU(hn::InterleaveUpper(d64, a, b), d64, d + dst_stride);
+}
+
+template <class T>
+requires(sizeof(T) == 4 || sizeof(T) == 8) struct Block<T> {
+  static constexpr int64_t kSize = 64 / sizeof(T), kStep = 16 / sizeof(T);
+  static HWY_INLINE void run(const T* s, int64_t src_stride, T* d, int64_t dst_stride) {
+    alignas(64) T tile[kSize * kSize];
+    for (int64_t c = 0; c < kSize; c += kStep)
+      for (int64_t r = 0; r < kSize; r += kStep)
+        transpose_small(s + c * src_stride + r, src_stride, tile + r * kSize + c, kSize);
+    write_lines(tile, d, dst_stride);
   }
 };
 #endif

@@ -150,7 +150,7 @@ HWY_INLINE T remainder(T a, T b) {
 }
 template <Integer T>
 HWY_INLINE T floor_divide(T a, T b) {
-  const T q = quotient(a, b), r = modulo(a, b);
+  const T q = quotient(a, b), r = sub(a, mul(q, b));
   return r != 0 && (r < 0) != (b < 0) ? static_cast<T>(q - 1) : q;
 }
 template <Integer T>
@@ -207,6 +207,20 @@ HWY_INLINE bool is_infinite(T x) {
   else
     return false;
 }
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+/// Products of complex numbers whose real and imaginary parts alternate in the packs.
+HWY_INLINE hn::Vec<hn::ScalableTag<float>> swap_parts(hn::Vec<hn::ScalableTag<float>> v) { return hn::Shuffle2301(v); }
+HWY_INLINE hn::Vec<hn::ScalableTag<double>> swap_parts(hn::Vec<hn::ScalableTag<double>> v) { return hn::Shuffle01(v); }
+template <class T>
+HWY_INLINE Pack<T> mul_alternating(Pack<T> a, Pack<T> b) {
+  const auto cross = hn::Mul(swap_parts(a.v), hn::DupOdd(b.v));
+  return hn::MulAdd(a.v, hn::DupEven(b.v), hn::OddEven(cross, hn::Neg(cross)));
+}
+#else
+template <class P>
+P mul_alternating(P a, P b);  // named by functors, never called
+#endif
 
 }  // namespace math
 }  // namespace HWY_NAMESPACE
