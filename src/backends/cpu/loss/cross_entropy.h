@@ -1,0 +1,14 @@
+// Row functions of cross-entropy for the instruction set in use.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/lines/lines.h"
+
+namespace hw {
+
+/// For _cross_entropy (x, target -> loss, lse) and _cross_entropy_grad (x, target, lse, dy -> dx). x and dx are of dtype d; loss,
+/// lse and dy of f32, or f64 if d is; target i64. Parameters: ignore_index, label_smoothing.
+LineFn find_cross_entropy_row(std::string_view op, DType d);
+
+}  // namespace hw
