@@ -17,7 +17,7 @@ steps=(           # name       what it runs
   "mypy           $venv/bin/mypy"
   "ctest          ctest --test-dir $build --output-on-failure --no-tests=error -j 2"
   "wheel          $python tools/check_wheel.py"
-  "pytest         $python -m pytest"
+  "pytest         $python -m pytest -n 2"
 )
 
 clang_format() {
