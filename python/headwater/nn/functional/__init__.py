@@ -57,7 +57,6 @@ from .loss import (
 )
 from .sparse import embedding, embedding_bag
 from .vision import (
-    bilinear,
     channel_shuffle,
     fold,
     interpolate,
@@ -86,7 +85,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "alpha_dropout",
-    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",

@@ -117,76 +117,58 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return one_hot - soft.detach() + soft
 
 
-def _check_p(name: str, p: float) -> None:
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"{name}: the probability p has to be between 0 and 1, but got {p}")
-
-
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes elements with probability p and scales the rest by 1 / (1 - p); the identity outside training."""
-    _check_p("dropout", p)
-    if not training or p == 0.0:
-        return input
-    return input.copy_(hw.dropout(input, p, True)) if inplace else hw.dropout(input, p, True)
+    return hw.dropout(input, p, training, inplace)
 
 
-def _channel_mask(input: Tensor, p: float, spatial: int) -> Tensor:
-    """One draw for each channel: `spatial` trailing axes share it."""
-    shape = (*input.shape[: input.ndim - spatial], *[1] * spatial)
-    return hw.dropout(hw.ones(shape, dtype=input.dtype), p, True)
-
-
-def _channel_dropout(
-    name: str, input: Tensor, p: float, training: bool, inplace: bool, spatial: int, ranks: tuple[int, ...]
+def _channels(
+    name: str, input: Tensor, p: float, training: bool, inplace: bool, ranks: tuple[int, int], unbatched: bool
 ) -> Tensor:
-    _check_p(name, p)
+    """Drops whole channels; an input with ranks[0] axes is one sample without batch axis if `unbatched`."""
     if input.ndim not in ranks:
-        raise RuntimeError(
-            f"{name}: expected an input with {' or '.join(map(str, ranks))} axes, got {tuple(input.shape)}."
-        )
-    if not training or p == 0.0:
-        return input
-    mask = _channel_mask(input, p, spatial)
-    return input.mul_(mask) if inplace else input * mask
+        raise RuntimeError(f"{name}: expected an input with {ranks[0]} or {ranks[1]} axes, got {tuple(input.shape)}.")
+    if unbatched and input.ndim == ranks[0]:
+        out = hw.feature_dropout(input.unsqueeze(0), p, training).squeeze(0)
+    else:
+        out = hw.feature_dropout(input, p, training)
+    return input.copy_(out) if inplace and training else out
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of (N, C, L) or (C, L)."""
-    return _channel_dropout("dropout1d", input, p, training, inplace, 1, (2, 3))
+    return _channels("dropout1d", input, p, training, inplace, (2, 3), True)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes whole channels of (N, C, H, W); of (C, H, W) too, where each row of axis 1 is one channel as in torch."""
-    spatial = 2 if input.ndim == 4 else max(input.ndim - 2, 0)
-    return _channel_dropout("dropout2d", input, p, training, inplace, spatial, (3, 4))
+    """Zeroes whole channels of (N, C, H, W). As in torch, three axes are (N, C, L)."""
+    return _channels("dropout2d", input, p, training, inplace, (3, 4), False)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W)."""
-    return _channel_dropout("dropout3d", input, p, training, inplace, 3, (4, 5))
-
-
-_ALPHA = -1.7580993408473766  # -scale * alpha of SELU: where a dropped unit saturates
-
-
-def _alpha(input: Tensor, p: float, training: bool, inplace: bool, spatial: int, name: str) -> Tensor:
-    _check_p(name, p)
-    if not training or p == 0.0:
-        return input
-    if p == 1.0:
-        return input.mul_(0) if inplace else input * 0
-    keep = _channel_mask(input, p, spatial) * (1 - p)  # 1 where kept
-    scale = 1 / math.sqrt((1 - p) * (1 + p * _ALPHA**2))
-    shift = -scale * p * _ALPHA
-    result = (input * keep + _ALPHA * (1 - keep)) * scale + shift
-    return input.copy_(result) if inplace else result
+    return _channels("dropout3d", input, p, training, inplace, (4, 5), True)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance of SELU activations (Klambauer et al. 2017)."""
-    return _alpha(input, p, training, inplace, 0, "alpha_dropout")
+    out = hw.alpha_dropout(input, p, training)
+    return input.copy_(out) if inplace and training else out
+
+
+_SATURATED = -1.7580993408473766  # -scale * alpha of SELU: the value that a dropped unit takes
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels (all axes after the second)."""
-    return _alpha(input, p, training, inplace, max(input.ndim - 2, 0), "feature_alpha_dropout")
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"feature_alpha_dropout: the probability p has to be between 0 and 1, but got {p}")
+    if not training or p == 0.0:
+        return input
+    if p == 1.0:
+        return input.mul_(0) if inplace else input * 0
+    shape = (*input.shape[:2], *[1] * (input.ndim - 2))
+    keep = hw.dropout(hw.ones(shape, dtype=input.dtype), p, True) * (1 - p)
+    scale = 1 / math.sqrt((1 - p) * (1 + p * _SATURATED**2))
+    out = (input * keep + _SATURATED * (1 - keep)) * scale - scale * p * _SATURATED
+    return input.copy_(out) if inplace else out

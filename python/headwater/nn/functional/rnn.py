@@ -1,8 +1,6 @@
-"""Steps and sequences of the recurrent networks that have no operator of their own."""
+"""Single steps of the recurrent networks; whole sequences are operators."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 
 import headwater as hw
 from headwater import Tensor
@@ -53,57 +51,3 @@ def gru_cell(
     update = hw.sigmoid(from_input[1] + from_hidden[1])
     new = hw.tanh(from_input[2] + reset * from_hidden[2])
     return new + update * (hidden - new)
-
-
-def rnn_layers(
-    input: Tensor,
-    initial: Tensor,
-    weights: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    training: bool,
-    bidirectional: bool,
-    activation: Callable[[Tensor], Tensor],
-) -> tuple[Tensor, Tensor]:
-    """Elman network over (L, N, in): output (L, N, directions * hidden), final (layers * directions, N, hidden).
-
-    The products with the inputs of all steps are one matrix product.
-    """
-    step = 4 if has_biases else 2
-    directions = 2 if bidirectional else 1
-    finals = []
-    for layer in range(num_layers):
-        outputs = []
-        for direction in range(directions):
-            at = layer * directions + direction
-            w_ih, w_hh, *biases = weights[at * step : (at + 1) * step]
-            b_ih, b_hh = biases if biases else (None, None)
-            output, final = _direction(input, initial[at], w_ih, w_hh, b_ih, b_hh, activation, direction == 1)
-            outputs.append(output)
-            finals.append(final)
-        input = hw.cat(outputs, -1) if directions == 2 else outputs[0]
-        if dropout > 0 and training and layer < num_layers - 1:
-            input = hw.dropout(input, dropout, True)
-    return input, hw.stack(finals)
-
-
-def _direction(
-    input: Tensor,
-    hidden: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    activation: Callable[[Tensor], Tensor],
-    backward: bool,
-) -> tuple[Tensor, Tensor]:
-    from_input = hw.linear(input, w_ih, b_ih).unbind(0)
-    steps = range(len(from_input))
-    outputs: list[Tensor] = []
-    for t in reversed(steps) if backward else steps:
-        hidden = activation(from_input[t] + hw.linear(hidden, w_hh, b_hh))
-        outputs.append(hidden)
-    if backward:
-        outputs.reverse()
-    return hw.stack(outputs), hidden

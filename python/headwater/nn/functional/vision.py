@@ -143,19 +143,6 @@ def fold(
     return out[0] if input.ndim == 2 else out
 
 
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x1 A x2 + b: (..., in1), (..., in2), weight (out, in1, in2) to (..., out)."""
-    if input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
-        raise RuntimeError(
-            f"bilinear: input1 {tuple(input1.shape)} and input2 {tuple(input2.shape)} do not fit weight "
-            f"{tuple(weight.shape)}: last axes must be {weight.shape[1]} and {weight.shape[2]}."
-        )
-    out_features, in1, in2 = weight.shape
-    batch = input1.shape[:-1]
-    left = (input1.reshape((-1, in1)) @ weight.permute((1, 0, 2)).reshape((in1, -1))).reshape((-1, out_features, in2))
-    out = (left * input2.reshape((-1, 1, in2))).sum(-1).reshape((*batch, out_features))
-    return out if bias is None else out + bias
-
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divides by (k + alpha * mean of squares over `size` neighbouring channels) ** beta (AlexNet)."""

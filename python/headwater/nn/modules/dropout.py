@@ -24,9 +24,7 @@ class Dropout(_DropoutNd):
     """Zeroes elements with probability p while training and scales the others by 1 / (1 - p)."""
 
     def forward(self, input: hw.Tensor) -> hw.Tensor:
-        if not self.training:
-            return input
-        return F.dropout(input, self.p, True, self.inplace)
+        return hw.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):

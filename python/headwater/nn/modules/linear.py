@@ -7,7 +7,6 @@ from typing import Any
 
 import headwater as hw
 
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
@@ -101,7 +100,7 @@ class Bilinear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: hw.Tensor, input2: hw.Tensor) -> hw.Tensor:
-        return F.bilinear(input1, input2, self.weight, self.bias)
+        return hw.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

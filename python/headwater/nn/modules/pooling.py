@@ -31,8 +31,15 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: hw.Tensor) -> Any:
-        name = self.operator + "_with_indices" if self.return_indices else self.operator
-        return getattr(hw, name)(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+        return getattr(hw, self.operator)(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.ceil_mode,
+            self.return_indices,
+        )
 
     def extra_repr(self) -> str:
         return (
@@ -179,8 +186,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input: hw.Tensor) -> Any:
-        name = self.operator + "_with_indices" if self.return_indices else self.operator
-        return getattr(hw, name)(input, _with_input_sizes(self.output_size, input))
+        return getattr(hw, self.operator)(input, _with_input_sizes(self.output_size, input), self.return_indices)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"

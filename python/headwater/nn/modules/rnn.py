@@ -188,13 +188,12 @@ class RNN(RNNBase):
         return output, states[0]
 
     def _run(self, input: hw.Tensor, states: list[hw.Tensor]) -> tuple[hw.Tensor, list[hw.Tensor]]:
-        activation = hw.tanh if self.nonlinearity == "tanh" else hw.relu
-        sequence = input.transpose(0, 1) if self.batch_first else input
-        output, final = steps.rnn_layers(
-            sequence, states[0], self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-            self.bidirectional, activation,
+        run = hw.rnn_tanh if self.nonlinearity == "tanh" else hw.rnn_relu
+        output, final = run(
+            input, states[0], self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+            self.bidirectional, self.batch_first,
         )  # fmt: skip
-        return output.transpose(0, 1) if self.batch_first else output, [final]
+        return output, [final]
 
 
 class LSTM(RNNBase):
