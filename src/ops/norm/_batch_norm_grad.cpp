@@ -1,0 +1,81 @@
+// _batch_norm_grad: the gradient of batch normalisation.
+#include "base/error.h"
+#include "op/grad_ctx.h"
+#include "op/math.h"
+#include "op/rules.h"
+
+namespace hw {
+
+static std::vector<TensorSpec> infer(const InferCtx& c) {
+  const TensorSpec& x = c.in[1];
+  TensorSpec dx = x, sums;
+  dx.wrapped = false;
+  int64_t reach = 1;
+  for (size_t a = 0; a < x.shape.size(); ++a) reach += (x.shape[a] - 1) * x.strides[a];
+  if (reach != x.numel() || !is_non_overlapping(x.shape, x.strides)) dx.strides.clear();
+  sums.dtype = x.dtype == DType::F64 ? DType::F64 : DType::F32;
+  sums.shape = {x.shape[1]};
+  return {dx, sums, sums};
+}
+
+/// With h = (x - mean) rstd: dx = w rstd (dy - m(dy) - h m(dy h)), dw = sum(dy h), db = sum(dy), m being the mean over the channel.
+/// mean and rstd are inputs of their own; u, v, z are the gradients that reach dx, dw, db.
+static void second_order(GradCtx& g) {
+  const DType wide = g.in_spec(2).dtype;
+  const int64_t ndim = g.in_spec(1).ndim();
+  Dims axes, by_channel(static_cast<size_t>(ndim), 1);
+  by_channel[1] = -1;
+  for (int64_t a = 0; a < ndim; ++a)
+    if (a != 1) axes.push_back(a);
+  auto per_channel = [&](const Tensor& t) { return reshape(t, by_channel); };
+  auto avg = [&](const Tensor& t) { return mean(t, axes, true); };
+  auto total = [&](const Tensor& t) { return sum(t, axes, true); };
+  Tensor dy = to(g.in(0), wide), rstd = per_channel(g.in(3)), d = to(g.in(1), wide) - per_channel(g.in(2)),
+         h = d * rstd;
+  Tensor w = g.in(4).defined() ? per_channel(g.in(4)) : Tensor();
+  Tensor to_dy, to_h, to_rstd;
+  auto collect = [](Tensor& into, const Tensor& t) { into = into.defined() ? into + t : t; };
+  if (g.has_dy(0)) {
+    Tensor u = to(g.dy(0), wide), mean_uh = avg(u * h), mean_gh = avg(dy * h);
+    Tensor rest = dy - avg(dy) - h * mean_gh, back = u - avg(u) - h * mean_uh;
+    Tensor scale = w.defined() ? w * rstd : rstd;
+    to_dy = scale * back;
+    to_h = neg(scale * (u * mean_gh + dy * mean_uh));
+    Tensor inner = total(u * rest);
+    to_rstd = w.defined() ? w * inner : inner;
+    if (w.defined() && g.needs(4)) g.dx(4, reshape(rstd * inner, {-1}));
+  }
+  if (g.has_dy(1)) {
+    collect(to_dy, h * per_channel(g.dy(1)));
+    collect(to_h, dy * per_channel(g.dy(1)));
+  }
+  if (g.has_dy(2)) collect(to_dy, expand(per_channel(g.dy(2)), dy.shape()));
+  g.dx(0, to_dy);
+  if (!to_h.defined()) return;
+  g.dx(1, to_h * rstd);
+  if (g.needs(2)) g.dx(2, reshape(neg(total(to_h * rstd)), {-1}));
+  collect(to_rstd, total(to_h * d));
+  g.dx(3, reshape(to_rstd, {-1}));
+}
+
+static const RegisterOp op =
+    OpDef("_batch_norm_grad")
+        .doc("Gradients of _batch_norm with respect to its input, weight and bias.")
+        .in("dy", "gradient of y", floating)
+        .in("x", "the input", floating)
+        .in("mean", "means of the channels", floating)
+        .in("rstd", "1 / sqrt(var + eps)", floating)
+        .in_optional("weight", "[C]", floating)
+        .out("dx")
+        .out("dweight")
+        .out("dbias")
+        .infer(infer)
+        .internal()
+        .sbp([](SbpCtx& c) {
+          Sbp weight = c.in()[4].given() ? split(0) : broadcast();
+          c.add({split(1), split(1), split(0), split(0), weight}, {split(1), split(0), split(0)});
+        })
+        .grad("dy x mean rstd weight", second_order)
+        .no_onnx("a gradient");
+
+}  // namespace hw

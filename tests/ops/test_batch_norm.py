@@ -1,0 +1,85 @@
+"""Batch and instance normalisation against torch."""
+import numpy as np
+import pytest
+import torch
+from harness import FLOATS, Sample, op_test, randn, uniform
+
+import headwater as hw
+
+F = torch.nn.functional
+
+op_test("batch_norm", torch=lambda x, m, v, w, b, **k: F.batch_norm(x, m.clone(), v.clone(), w, b, **k), dtypes=FLOATS, grad=True, grad2=True,
+        samples=lambda: [Sample(randn(4, 3, 5), randn(3), uniform(0.5, 2, 3), randn(3), randn(3), training=False),
+                         Sample(randn(4, 3), randn(3), uniform(0.5, 2, 3), randn(3), randn(3), training=False)],
+        tol={"float16": 2e-2, "bfloat16": 6e-2},
+        errors=[(lambda h: h.batch_norm(h.ones(2, 3), h.ones(2), h.ones(3)), RuntimeError, "must have shape"),
+                (lambda h: h.batch_norm(h.ones(2, 3)), RuntimeError, "running_mean and running_var are needed"),
+                (lambda h: h.batch_norm(h.ones(1, 3), training=True), ValueError, "more than one value per channel")])
+op_test("instance_norm", torch=lambda x, m, v, w, b, **k: F.instance_norm(x, m.clone(), v.clone(), w, b, **k), dtypes=("float32", "float64"),
+        grad=True, samples=lambda: [Sample(randn(2, 3, 5), randn(3), uniform(0.5, 2, 3), randn(3), randn(3), use_input_stats=False)],
+        errors=[(lambda h: h.instance_norm(h.ones(2, 3)), ValueError, "at least one axis after C")])
+
+
+def run(m, f, x, w, b, mean, var, seed_grad, **options):
+    leaves = [None if a is None else m.tensor(a).requires_grad_() for a in (x, w, b)]
+    stats = [None if a is None else m.tensor(a) for a in (mean, var)]
+    y = f(leaves[0], *stats, leaves[1], leaves[2], **options)
+    (y * m.tensor(seed_grad)).sum().backward()
+    return [np.array(y.tolist())] + [np.array(t.grad.tolist()) for t in leaves if t is not None] + \
+        [np.array(s.tolist()) for s in stats if s is not None]
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 7), (2, 5, 4, 4), (2, 3, 2, 3, 2), (3, 70, 5)])
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_training(shape, affine, dtype):
+    rng = np.random.default_rng(2)
+    make = lambda *s: rng.standard_normal(s).astype(dtype)  # noqa: E731
+    c = shape[1]
+    x, g = make(*shape) * 3 + 1, make(*shape)
+    w, b = (make(c), make(c)) if affine else (None, None)
+    mean, var = make(c), np.abs(make(c)) + 0.5
+    ours = run(hw, hw.batch_norm, x, w, b, mean, var, g, training=True, momentum=0.3, eps=1e-3)
+    theirs = run(torch, F.batch_norm, x, w, b, mean, var, g, training=True, momentum=0.3, eps=1e-3)
+    for a, t in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, t, rtol=1e-4 if dtype == "float32" else 1e-9, atol=2e-5 if dtype == "float32" else 1e-9)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("stats", [True, False])
+def test_instance_norm_training(affine, stats):
+    rng = np.random.default_rng(2)
+    x, g = rng.standard_normal((3, 4, 5, 2)), rng.standard_normal((3, 4, 5, 2))
+    w, b = (rng.standard_normal(4), rng.standard_normal(4)) if affine else (None, None)
+    mean, var = (rng.standard_normal(4), rng.uniform(0.5, 2, 4)) if stats else (None, None)
+    for use in (True, False) if stats else (True,):
+        ours = run(hw, hw.instance_norm, x, w, b, mean, var, g, use_input_stats=use, momentum=0.3)
+        theirs = run(torch, F.instance_norm, x, w, b, mean, var, g, use_input_stats=use, momentum=0.3)
+        for a, t in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a, t, rtol=1e-9, atol=1e-9)
+
+
+def test_layouts_agree_with_the_reference():
+    x = hw.randn(4, 6, 6, 5)
+    w, b = hw.randn(5), hw.randn(5)
+    for view in (x.permute(0, 3, 1, 2), x[:, ::2].permute(0, 3, 1, 2), x.permute(3, 0, 1, 2)[:, :, 1:]):
+        weights = (w, b) if view.shape[1] == 5 else (None, None)
+        fast = hw._C.run_op("_batch_norm", [view, *weights], {"eps": 1e-5})
+        plain = hw._C.run_op("_batch_norm", [view.contiguous(), *weights], {"eps": 1e-5})
+        for a, t in zip(fast, plain, strict=True):
+            assert hw.allclose(a, t, atol=1e-5)
+
+
+def test_half_precision_keeps_statistics_in_f32():
+    for name in ("float16", "bfloat16"):
+        x = hw.randn(8, 3, 9).to(getattr(hw, name))
+        mean, var = hw.zeros(3), hw.ones(3)
+        y = hw.batch_norm(x, mean, var, hw.ones(3), hw.zeros(3), training=True)
+        assert y.dtype is x.dtype and mean.dtype is hw.float32
+        assert hw.allclose(y.float().mean((0, 2)), hw.zeros(3), atol=2e-2)
+
+
+def test_second_order():
+    x, w, b = hw.randn(3, 2, 4, dtype=hw.float64).requires_grad_(), hw.randn(2, dtype=hw.float64).requires_grad_(), hw.randn(2, dtype=hw.float64).requires_grad_()
+    f = lambda x, w, b: hw.batch_norm(x, None, None, w, b, training=True)  # noqa: E731
+    assert hw.autograd.gradcheck(f, (x, w, b)) and hw.autograd.gradgradcheck(f, (x, w, b), atol=1e-4)
