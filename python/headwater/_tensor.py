@@ -167,20 +167,6 @@ def pin_memory(self: Tensor) -> Tensor:
     return self
 
 
-@_method
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Sets every element to `value`, a number or a 0-d tensor."""
-    if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(f"fill_: value must be a number or a 0-d tensor, got shape {list(value.shape)}")
-    return self.copy_(value)
-
-
-@_method
-def zero_(self: Tensor) -> Tensor:
-    """Sets every element to 0."""
-    return self.copy_(0)
-
-
 # ------------------------------------------------------------------ protocols
 @_method
 def __iter__(self: Tensor) -> Iterator[Tensor]:
