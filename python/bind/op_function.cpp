@@ -24,6 +24,7 @@ struct OpInfo {
   const OpDef* op;
   std::vector<PyObject*> names;  // interned, in Python order
   size_t num_positional = 0;
+  const OpDef* dtype_form = nullptr;  // `_view_dtype` for `view`: what f(x, dtype) means
 };
 
 OpInfo& info_of(const OpDef& op) {
@@ -32,6 +33,7 @@ OpInfo& info_of(const OpDef& op) {
     if (i->op == &op) return *i;
   auto made = std::make_unique<OpInfo>();
   made->op = &op;
+  made->dtype_form = find_op("_" + op.name() + "_dtype");
   for (int at : op.order()) {
     bool input = at >= 0;
     const std::string& name =
@@ -267,6 +269,12 @@ struct GeneratorScope {
 };
 
 PyObject* call_info(OpInfo& info, PyObject* const* args, size_t n, PyObject* kwnames, bool inplace) {
+  if (info.dtype_form) [[unlikely]] {
+    const bool by_name = n == 1 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 &&
+                         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dtype") == 0;
+    if (by_name || (n == 2 && !kwnames && is_dtype(args[1])))
+      return call_info(info_of(*info.dtype_form), args, n, kwnames, inplace);
+  }
   Call c{info, {}, {}, Owned()};
   try {
     place_positional(c, args, n);

@@ -83,23 +83,13 @@ def _scatter(namespace: dict[str, Any], tensor: type) -> None:
 
 
 def _shapes(namespace: dict[str, Any], tensor: type) -> None:
-    plain_view, plain_split = tensor.view, namespace["tensor_split"]  # type: ignore[attr-defined]
-    view_dtype = _C.op_function_of("_view_dtype", False)
-
-    def view(self: Any, *shape: Any, dtype: Any = None) -> Any:
-        """view(shape): the same memory under another shape. view(dtype): the same bytes as another dtype."""
-        if dtype is not None:
-            return view_dtype(self, dtype)
-        if len(shape) == 1 and isinstance(shape[0], _C.dtype):
-            return view_dtype(self, shape[0])
-        return plain_view(self, *shape)
+    plain_split = namespace["tensor_split"]
 
     def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
         if isinstance(indices_or_sections, int):
             return plain_split(input, indices_or_sections, None, dim)
         return plain_split(input, None, [int(i) for i in indices_or_sections], dim)
 
-    tensor.view = view  # type: ignore[attr-defined]
     namespace["tensor_split"] = tensor.tensor_split = _named(tensor_split, plain_split)  # type: ignore[attr-defined]
     for name in ("broadcast_tensors", "meshgrid", "cartesian_prod", "block_diag"):
         namespace[name] = _named(_spread(namespace[name]), namespace[name])

@@ -1,4 +1,4 @@
-// _embedding_grad: rows of gradients added in order. Each thread owns a range of rows, so nothing is shared.
+// _embedding_grad: rows of gradients added in order. Each thread owns a range of columns, so nothing is shared.
 #include <atomic>
 #include <cstring>
 
@@ -41,13 +41,26 @@ class EmbeddingGrad final : public Kernel {
       for (int64_t i = 0; i < count_; ++i) ++occurs[row[i]];
     }
     visit_floating(dw_.dtype, [&]<class T>(Type<T>) {
-      parallel_for(
-          rows_, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, features_)), [&](int64_t begin, int64_t end) {
-            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-              sum<T>(args, row, from, occurs, reinterpret_cast<float*>(occurs + rows_), features_, begin, end);
-            else
-              sum<T>(args, row, from, occurs, static_cast<T*>(args.outputs[0]), strides_of(dw_)[0], begin, end);
-          });
+      constexpr bool kReduced = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+      using A = Accumulate<T>;
+      A* table = kReduced ? reinterpret_cast<A*>(occurs + rows_) : static_cast<A*>(args.outputs[0]);
+      const int64_t pitch = kReduced ? features_ : strides_of(dw_)[0], column = kReduced ? 1 : strides_of(dw_)[1];
+      const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, features_));
+      parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r)
+          for (int64_t k = 0; k < features_; ++k) table[r * pitch + k * column] = A(0);
+      });
+      parallel_for(features_, std::max<int64_t>(16, 16384 / std::max<int64_t>(1, count_)),
+                   [&](int64_t begin, int64_t end) {
+                     add_columns<T>(args, row, from, occurs, table, pitch, column, begin, end);
+                   });
+      if constexpr (kReduced)
+        parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
+          const Dims to = strides_of(dw_);
+          T* dw = static_cast<T*>(args.outputs[0]);
+          for (int64_t r = begin; r < end; ++r)
+            for (int64_t k = 0; k < features_; ++k) dw[r * to[0] + k * to[1]] = T(table[r * pitch + k]);
+        });
     });
   }
 
@@ -69,27 +82,20 @@ class EmbeddingGrad final : public Kernel {
   }
 
   template <class T, class A>
-  void sum(const KernelArgs& args, const int64_t* row, const int64_t* from, const int64_t* occurs, A* table,
-           int64_t pitch, int64_t begin, int64_t end) const {
-    const int64_t column = reduced_ ? 1 : strides_of(dw_)[1];
-    for (int64_t r = begin; r < end; ++r)
-      for (int64_t k = 0; k < features_; ++k) table[r * pitch + k * column] = A(0);
+  void add_columns(const KernelArgs& args, const int64_t* row, const int64_t* from, const int64_t* occurs, A* table,
+                   int64_t pitch, int64_t column, int64_t begin, int64_t end) const {
     for (int64_t i = 0; i < count_; ++i) {
-      if (row[i] < begin || row[i] >= end || row[i] == padding_) continue;
-      const T* dy = static_cast<const T*>(args.inputs[0]) + from[i];
-      A* to = table + row[i] * pitch;
-      const A factor = by_frequency_ ? A(1) / static_cast<A>(occurs[row[i]]) : A(1);
-      if (step_ == 1 && column == 1) {
-        for (int64_t k = 0; k < features_; ++k) to[k] += static_cast<A>(dy[k]) * factor;
+      if (row[i] == padding_) continue;
+      const T* __restrict dy = static_cast<const T*>(args.inputs[0]) + from[i];
+      A* __restrict to = table + row[i] * pitch;
+      if (by_frequency_) {
+        const A factor = A(1) / static_cast<A>(occurs[row[i]]);
+        for (int64_t k = begin; k < end; ++k) to[k * column] += static_cast<A>(dy[k * step_]) * factor;
+      } else if (step_ == 1 && column == 1) {
+        for (int64_t k = begin; k < end; ++k) to[k] += static_cast<A>(dy[k]);
       } else {
-        for (int64_t k = 0; k < features_; ++k) to[k * column] += static_cast<A>(dy[k * step_]) * factor;
+        for (int64_t k = begin; k < end; ++k) to[k * column] += static_cast<A>(dy[k * step_]);
       }
-    }
-    if constexpr (!std::is_same_v<T, A>) {
-      const Dims to = strides_of(dw_);
-      T* dw = static_cast<T*>(args.outputs[0]);
-      for (int64_t r = begin; r < end; ++r)
-        for (int64_t k = 0; k < features_; ++k) dw[r * to[0] + k * to[1]] = T(table[r * pitch + k]);
     }
   }
 

@@ -18,9 +18,16 @@ class Arange final : public Kernel {
     const int64_t n = y_.numel(), stride = y_.shape[0] > 1 ? strides_of(y_)[0] : 1;
     visit_dtype(y_.dtype, [&]<class T>(Type<T>) {
       T* y = static_cast<T*>(args.outputs[0]);
-      for (int64_t i = 0; i < n; ++i)
-        y[i * stride] = whole_ ? convert_value<T>(start_.i64() + i * step_.i64())
-                               : convert_value<T>(start_.f64() + static_cast<double>(i) * step_.f64());
+      if (!whole_) {
+        const double start = start_.f64(), step = step_.f64();
+        for (int64_t i = 0; i < n; ++i) y[i * stride] = convert_value<T>(start + static_cast<double>(i) * step);
+        return;
+      }
+      const int64_t start = start_.i64(), step = step_.i64();
+      if (stride == 1)
+        for (int64_t i = 0; i < n; ++i) y[i] = convert_value<T>(start + i * step);
+      else
+        for (int64_t i = 0; i < n; ++i) y[i * stride] = convert_value<T>(start + i * step);
     });
   }
 

@@ -95,6 +95,11 @@ static void dropout_f32(Draw draw, int64_t begin, int64_t end, uint64_t threshol
   }
 }
 
+static void words(Draw draw, uint64_t first, int64_t blocks, uint32_t* out) {
+  fill_words(draw.seed, draw.number, first, blocks, out);
+}
+
+WordsChunk get_words() { return &words; }
 UniformChunk get_uniform() { return &uniform; }
 NormalChunk get_normal() { return &normal; }
 DropoutChunk get_dropout(int64_t kind) {
@@ -107,9 +112,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace hw {
+HWY_EXPORT(get_words);
 HWY_EXPORT(get_uniform);
 HWY_EXPORT(get_normal);
 HWY_EXPORT(get_dropout);
+WordsChunk find_words_chunk() { return HWY_DYNAMIC_DISPATCH(get_words)(); }
 UniformChunk find_uniform_chunk() { return HWY_DYNAMIC_DISPATCH(get_uniform)(); }
 NormalChunk find_normal_chunk() { return HWY_DYNAMIC_DISPATCH(get_normal)(); }
 DropoutChunk find_dropout_chunk(int64_t kind) { return HWY_DYNAMIC_DISPATCH(get_dropout)(kind); }

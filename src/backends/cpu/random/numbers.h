@@ -16,6 +16,10 @@ using NormalChunk = void (*)(Draw draw, int64_t begin, int64_t end, float mean, 
 using DropoutChunk = void (*)(Draw draw, int64_t begin, int64_t end, uint64_t threshold, float factor, const void* x,
                               void* y, bool* mask);
 
+/// The words of `blocks` blocks of four, from block `first` on.
+using WordsChunk = void (*)(Draw draw, uint64_t first, int64_t blocks, uint32_t* out);
+
+WordsChunk find_words_chunk();
 UniformChunk find_uniform_chunk();
 NormalChunk find_normal_chunk();
 DropoutChunk find_dropout_chunk(int64_t kind);  // 0: f32, 1: f16, 2: bf16

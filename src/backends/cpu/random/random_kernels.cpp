@@ -1,8 +1,10 @@
-// rand, randn, uniform_, normal_ and _dropout for contiguous tensors; _dropout_grad.
+// rand, randn, uniform_, normal_, random integers and _dropout by chunks of SIMD words; _dropout_grad.
 #include "backends/cpu/random/numbers.h"
 #include "base/thread_team.h"
 #include "core/visit.h"
 #include "kernels/kernel.h"
+#include "kernels/loops/convert_value.h"
+#include "kernels/loops/each.h"
 #include "kernels/random/request.h"
 
 namespace hw {
@@ -17,45 +19,98 @@ void chunks(int64_t n, F&& f) {
   });
 }
 
+/// Floats of a chunk to where they belong: converted, and at the output's strides.
+void spread(const float* numbers, const TensorSpec& y, void* data, int64_t begin, int64_t end) {
+  visit_floating(y.dtype, [&]<class T>(Type<T>) {
+    T* to = static_cast<T*>(data);
+    if (y.contiguous()) {
+      for (int64_t i = begin; i < end; ++i) to[i] = convert_value<T>(numbers[i - begin]);
+      return;
+    }
+    const float* from = numbers;
+    each<1>(
+        y.shape, {y.strides}, [&](int64_t at) { to[at] = convert_value<T>(*from++); }, begin, end);
+  });
+}
+
 class Numbers final : public Kernel {
  public:
-  Numbers(int64_t n, UniformChunk chunk, float first, float second)
-      : n_(n), chunk_(chunk), first_(first), second_(second) {}
+  Numbers(const TensorSpec& y, UniformChunk chunk, double first, double second)
+      : y_(y), chunk_(chunk), first_(static_cast<float>(first)), second_(static_cast<float>(second)) {
+    y_.strides = strides_of(y);
+    direct_ = y.dtype == DType::F32 && y.contiguous();
+  }
   void run(const KernelArgs& args) const override {
     const Draw draw = draw_of(args);
-    float* y = static_cast<float*>(args.outputs[0]);
-    chunks(n_, [&](int64_t begin, int64_t end) { chunk_(draw, begin, end, first_, second_, y + begin); });
+    chunks(y_.numel(), [&](int64_t begin, int64_t end) {
+      if (direct_ && end - begin == kRandomChunk)
+        return chunk_(draw, begin, end, first_, second_, static_cast<float*>(args.outputs[0]) + begin);
+      // Whole vectors always, so that an element does not depend on where the tensor ends.
+      alignas(64) float numbers[kRandomChunk];
+      chunk_(draw, begin, std::min(begin + kRandomChunk, begin + (end - begin + 63) / 64 * 64), first_, second_,
+             numbers);
+      spread(numbers, y_, args.outputs[0], begin, end);
+    });
   }
 
  private:
-  int64_t n_;
+  TensorSpec y_;
   UniformChunk chunk_;
   float first_, second_;
+  bool direct_;
 };
 
-bool takes(const KernelRequest& r, std::string& why_not) {
-  if (r.outputs[0].dtype == DType::F32 && r.outputs[0].contiguous()) return true;
-  why_not = "needs contiguous float32";
-  return false;
+template <bool kNormal, bool kGiven>
+std::unique_ptr<Kernel> prepare_numbers(const KernelRequest& r, std::string& why_not) {
+  if (r.outputs[0].dtype == DType::F64) {
+    why_not = "only for types of up to 32 bits";
+    return nullptr;
+  }
+  double first = 0, second = 1;
+  if (kGiven) first = r.attrs[0].f64(), second = r.attrs[1].f64();
+  if (!kNormal) second = static_cast<float>(second) - static_cast<float>(first);  // the width
+  return std::make_unique<Numbers>(r.outputs[0], kNormal ? find_normal_chunk() : find_uniform_chunk(), first, second);
 }
 
-std::unique_ptr<Kernel> prepare_rand(const KernelRequest& r, std::string& why_not) {
-  if (!takes(r, why_not)) return nullptr;
-  return std::make_unique<Numbers>(r.outputs[0].numel(), find_uniform_chunk(), 0.0f, 1.0f);
-}
-std::unique_ptr<Kernel> prepare_uniform(const KernelRequest& r, std::string& why_not) {
-  if (!takes(r, why_not)) return nullptr;
-  const float low = static_cast<float>(r.attrs[0].f64()), width = static_cast<float>(r.attrs[1].f64()) - low;
-  return std::make_unique<Numbers>(r.outputs[0].numel(), find_uniform_chunk(), low, width);
-}
-std::unique_ptr<Kernel> prepare_randn(const KernelRequest& r, std::string& why_not) {
-  if (!takes(r, why_not)) return nullptr;
-  return std::make_unique<Numbers>(r.outputs[0].numel(), find_normal_chunk(), 0.0f, 1.0f);
-}
-std::unique_ptr<Kernel> prepare_normal(const KernelRequest& r, std::string& why_not) {
-  if (!takes(r, why_not)) return nullptr;
-  return std::make_unique<Numbers>(r.outputs[0].numel(), find_normal_chunk(), static_cast<float>(r.attrs[0].f64()),
-                                   static_cast<float>(r.attrs[1].f64()));
+/// low + [0, range), two words for each.
+class Integers final : public Kernel {
+ public:
+  Integers(const TensorSpec& y, int64_t low, uint64_t range)
+      : y_(y), words_(find_words_chunk()), low_(low), range_(range) {
+    y_.strides = strides_of(y);
+  }
+  void run(const KernelArgs& args) const override {
+    const Draw draw = draw_of(args);
+    visit_dtype(y_.dtype, [&]<class T>(Type<T>) {
+      T* y = static_cast<T*>(args.outputs[0]);
+      chunks(y_.numel(), [&](int64_t begin, int64_t end) {
+        alignas(64) uint32_t words[2 * kRandomChunk];
+        words_(draw, static_cast<uint64_t>(begin) >> 1, (end - begin + 1) / 2, words);
+        const uint32_t* w = words;
+        auto one = [&](int64_t at) {
+          const uint64_t wide = uint64_t{w[1]} << 32 | w[0];
+          w += 2;
+          const uint64_t offset = static_cast<uint64_t>(static_cast<unsigned __int128>(wide) * range_ >> 64);
+          y[at] = convert_value<T>(static_cast<int64_t>(static_cast<uint64_t>(low_) + offset));
+        };
+        if (y_.contiguous())
+          for (int64_t i = begin; i < end; ++i) one(i);
+        else
+          each<1>(y_.shape, {y_.strides}, one, begin, end);
+      });
+    });
+  }
+
+ private:
+  TensorSpec y_;
+  WordsChunk words_;
+  int64_t low_;
+  uint64_t range_;
+};
+
+std::unique_ptr<Kernel> prepare_randint(const KernelRequest& r, std::string&) {
+  const int64_t low = r.attrs[0].i64(), high = r.attrs[1].i64();
+  return std::make_unique<Integers>(r.outputs[0], low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
 }
 
 class Dropout final : public Kernel {
@@ -126,10 +181,11 @@ std::unique_ptr<Kernel> prepare_dropout_grad(const KernelRequest& r, std::string
   return nullptr;
 }
 
-const RegisterKernel rand({"rand", "simd", DeviceType::CPU, 10, &prepare_rand});
-const RegisterKernel uniform({"uniform_", "simd", DeviceType::CPU, 10, &prepare_uniform});
-const RegisterKernel randn({"randn", "simd", DeviceType::CPU, 10, &prepare_randn});
-const RegisterKernel normal({"normal_", "simd", DeviceType::CPU, 10, &prepare_normal});
+const RegisterKernel rand({"rand", "simd", DeviceType::CPU, 10, &prepare_numbers<false, false>});
+const RegisterKernel uniform({"uniform_", "simd", DeviceType::CPU, 10, &prepare_numbers<false, true>});
+const RegisterKernel randn({"randn", "simd", DeviceType::CPU, 10, &prepare_numbers<true, false>});
+const RegisterKernel normal({"normal_", "simd", DeviceType::CPU, 10, &prepare_numbers<true, true>});
+const RegisterKernel randint({"_randint", "simd", DeviceType::CPU, 10, &prepare_randint});
 const RegisterKernel dropout({"_dropout", "simd", DeviceType::CPU, 10, &prepare_dropout});
 const RegisterKernel dropout_grad({"_dropout_grad", "cpu", DeviceType::CPU, 10, &prepare_dropout_grad});
 
