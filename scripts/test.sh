@@ -17,6 +17,7 @@ steps=(           # name       what it runs
   "mypy           $venv/bin/mypy"
   "ctest          ctest --test-dir $build --output-on-failure --no-tests=error -j 2"
   "wheel          $python tools/check_wheel.py"
+  "cpp-example    $python tools/check_cpp.py"
   "pytest         $python -m pytest -n 2"
 )
 

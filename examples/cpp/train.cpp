@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     headwater::manual_seed(0);
     Net net;
     headwater::optim::AdamW optimizer(net.parameters(), {.lr = 3e-3});
-    for (int epoch = 0; epoch < 8; ++epoch) {
+    for (int epoch = 0; epoch < 12; ++epoch) {
       double total = 0;
       for (size_t i = 0; i + 64 <= cut; i += 64) {
         Digits batch = to_tensors(rows, i, i + 64);
