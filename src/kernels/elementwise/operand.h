@@ -6,12 +6,13 @@
 
 #include "kernels/elementwise/driver.h"
 #include "kernels/loops/convert.h"
+#include "kernels/loops/gather.h"
 #include "kernels/loops/nest.h"
 
 namespace hw {
 
 constexpr int64_t kPiece = 32768;  // elements per thread below which a cheap loop stays on the caller
-constexpr int64_t kChunk = 512;    // elements per staging buffer
+constexpr int64_t kChunk = 1024;   // elements per staging buffer
 constexpr int kMaxInputs = 4;
 
 inline int64_t piece_size(const ElementwisePlan& plan) { return std::max<int64_t>(kPiece / plan.entry->cost, 1); }
@@ -27,6 +28,7 @@ struct Operand {
   bool periodic = false;        // the same row everywhere
   ConvertFn convert = nullptr;  // between memory and loop, in the direction of use
   ConvertRowFn row = nullptr;   // faster, for contiguous rows
+  GatherFn gather = nullptr;    // of rows, where the dtypes agree
   bool in_place() const { return same_dtype && inner_stride == 1; }
 };
 Operand make_operand(const ElementwisePlan& plan, const Nest& nest, int o);

@@ -1,6 +1,5 @@
 // The driver by rows of the innermost axis: long rows in pieces of the staging buffers, short rows several at a time.
 #include "base/thread_team.h"
-#include "core/visit.h"
 #include "kernels/elementwise/operand.h"
 
 namespace hw {
@@ -22,6 +21,7 @@ Operand make_operand(const ElementwisePlan& plan, const Nest& nest, int o) {
     contiguous *= nest.sizes[static_cast<size_t>(a)];
   }
   p.convert = o == 0 ? find_convert(loop, memory) : find_convert(memory, loop);
+  p.gather = find_gather(p.size);
   p.row = o == 0 ? find_convert_row(loop, memory) : find_convert_row(memory, loop);
   return p;
 }
@@ -29,30 +29,6 @@ Operand make_operand(const ElementwisePlan& plan, const Nest& nest, int o) {
 namespace {
 
 constexpr int64_t kShortRow = 128;  // rows shorter than this are staged several at a time
-
-/// Fills in steps of 16 elements, up to 15 beyond the end.
-template <class T>
-inline void fill_past(T* d, int64_t n, T value) {
-  for (int64_t k = 0; k < n; k += 16)
-    for (int64_t j = 0; j < 16; ++j) d[k + j] = value;
-}
-
-/// Rows of equal dtype without a call for each: they may have three elements.
-template <class T>
-__attribute__((optimize("no-tree-loop-distribute-patterns"))) void gather_rows(const void* source, int64_t stride,
-                                                                               void* target, int64_t length,
-                                                                               int64_t rows, int64_t row_stride) {
-  const T* __restrict s = static_cast<const T*>(source);
-  T* __restrict d = static_cast<T*>(target);
-  for (int64_t r = 0; r < rows; ++r, s += row_stride, d += length) {
-    if (stride == 1)
-      for (int64_t k = 0; k < length; ++k) d[k] = s[k];
-    else if (stride == 0)
-      fill_past(d, length, s[0]);
-    else
-      for (int64_t k = 0; k < length; ++k) d[k] = s[k * stride];
-  }
-}
 
 class RowsKernel final : public Kernel {
  public:
@@ -106,9 +82,12 @@ const void* RowsKernel::load(int o, const void* base, const NestWalk& walk, int6
   if (repeats && stage.source[o] == source && stage.count[o] >= n) return buffer;
   stage.source[o] = repeats ? source : nullptr;
   stage.count[o] = n;
-  if (p.constant || (one_row && p.inner_stride == 0))
-    p.convert(source, 0, buffer, 1, n);
-  else if (!one_row)
+  if (p.constant || (one_row && p.inner_stride == 0)) {
+    if (p.same_dtype)
+      p.gather(source, 0, buffer, n, 1, 0);
+    else
+      p.convert(source, 0, buffer, 1, n);
+  } else if (!one_row)
     load_rows(o, base, walk, n, buffer);
   else if (p.row && p.inner_stride == 1)
     p.row(source, buffer, n);
@@ -128,8 +107,7 @@ void RowsKernel::load_rows(int o, const void* base, const NestWalk& walk, int64_
     std::byte* target = buffer + done * p.staged_size;
     const char* first = source + rows.offset(o) * p.size;
     if (p.same_dtype && even > 0) {
-      visit_size(p.size,
-                 [&]<class T>(Type<T>) { gather_rows<T>(first, p.inner_stride, target, length, even, row_stride); });
+      p.gather(first, p.inner_stride, target, length, even, row_stride);
       done += even * length;
       rows.advance_rows(even);
       continue;
