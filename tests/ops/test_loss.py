@@ -73,3 +73,12 @@ def test_ignored_rows_are_safe():
     loss = hw.cross_entropy(x, hw.tensor([-100, 1]), reduction="sum")
     loss.backward()
     assert loss.item() == pytest.approx(0.6931, abs=1e-4) and x.grad.tolist()[0] == [0, 0]
+
+
+def test_saturated_probabilities_have_torchs_gradient() -> None:
+    """At 0 and 1 the logarithm's derivative is infinite: the gradient is large, but not NaN."""
+    x, t = np.array([0.0, 1.0, 0.5, 0.0, 1.0]), np.array([1.0, 0.0, 1.0, 0.0, 1.0])
+    a, b = hw.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    hw.binary_cross_entropy(a, hw.tensor(t)).backward()
+    torch.nn.functional.binary_cross_entropy(b, torch.tensor(t)).backward()
+    np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-7)

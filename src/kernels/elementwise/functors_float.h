@@ -70,6 +70,7 @@ template <class H> struct NextHalf {  // in the precision of 16-bit floats
 struct nextafter_f16 : Binary<"nextafter_f16", dtype_bit(DType::F32), 4>, NextHalf<Half> {};
 struct nextafter_bf16 : Binary<"nextafter_bf16", dtype_bit(DType::F32), 4>, NextHalf<BFloat16> {};
 struct xlogy : Binary<"xlogy", kFloats, 4> { template <class T> T operator()(T x, T y) const { return select(y != y, y, select(x == T(0), T(0), x * math::log(y))); } };
+struct _binary_cross_entropy : Binary<"_binary_cross_entropy", kFloats, 8> { template <class T> T operator()(T x, T t) const { return (t - T(1)) * math::maximum(math::log1p(-x), T(-100)) - t * math::maximum(math::log(x), T(-100)); } };
 struct logaddexp : Binary<"logaddexp", kFloats, 8> { template <class T> T operator()(T a, T b) const { return select(a == b, a + T(std::numbers::ln2), math::maximum(a, b) + math::log1p(math::exp(-math::abs(a - b)))); } };
 struct logaddexp2 : Binary<"logaddexp2", kFloats, 8> { template <class T> T operator()(T a, T b) const { return select(a == b, a + T(1), math::maximum(a, b) + math::log1p(math::exp2(-math::abs(a - b))) * T(std::numbers::log2e)); } };
 
@@ -89,7 +90,7 @@ struct tanhshrink : Unary<"tanhshrink", kFloats, 4> { template <class T> T opera
 using Exponential = Family<exp, exp2, expm1, log, log2, log10, log1p, logit, sigmoid, tanh>;
 using Hyperbolic = Family<sinh, cosh, asinh, acosh, atanh>;
 using Trigonometric = Family<sin, cos, tan, asin, acos, atan, atan2, hypot, sinc>;
-using Special = Family<erf, erfc, erfinv, lgamma, digamma, trigamma, nextafter, nextafter_f16, nextafter_bf16, xlogy, logaddexp, logaddexp2>;
+using Special = Family<erf, erfc, erfinv, lgamma, digamma, trigamma, nextafter, nextafter_f16, nextafter_bf16, xlogy, _binary_cross_entropy, logaddexp, logaddexp2>;
 using Activation = Family<logsigmoid, silu, gelu, gelu_tanh, softplus, elu, selu, celu, mish, tanhshrink>;
 
 // clang-format on

@@ -17,10 +17,9 @@ static const RegisterOp op =
         .autocast(Autocast::F32)
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
           const Tensor &x = in[0], &t = in[1];
-          static const Op clamp_min{"clamp_min"}, log1p{"log1p"};
+          static const Op each{"_binary_cross_entropy"};
           check_runtime(x.shape() == t.shape(), "target ", t.shape(), " must have the shape of input, ", x.shape());
-          Tensor log_x = clamp_min({log(x), number(-100)}), log_rest = clamp_min({log1p({-x}), number(-100)});
-          Tensor loss = (t - Scalar(1)) * log_rest - t * log_x;
+          Tensor loss = each({x, t});
           if (in[2].defined()) loss = loss * in[2];
           return {reduced_loss(loss, attrs[0].text())};
         });
