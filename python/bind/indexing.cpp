@@ -141,6 +141,11 @@ Tensor view_of(const Tensor& x, const Index& index) {
   return index_view({x}, {index.steps});
 }
 
+/// Whether the key is one mask for all elements of x.
+bool is_whole_mask(PyObject* key, const Tensor& x) {
+  return is_tensor(key) && tensor_of(key).dtype() == DType::Bool && x.ndim() > 0 && tensor_of(key).shape() == x.shape();
+}
+
 }  // namespace
 
 PyObject* index_get(PyObject* self, PyObject* key) {
@@ -165,8 +170,12 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
         const Tensor& x = tensor_of(self);
         Tensor v =
             is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
-        Index index = parse(key, x);
         static const Op copy{"copy_"}, put{"index_put_"};
+        if (v.numel() == 1 && is_whole_mask(key, x)) {  // a choice is faster than a list of places
+          copy.inplace({x, where(tensor_of(key), to(v.ndim() ? reshape(v, {}) : v, x.dtype()), x)});
+          return 0;
+        }
+        Index index = parse(key, x);
         Tensor view = index.any_step || !index.any_advanced() ? view_of(x, index) : x;
         if (!index.any_advanced()) {
           size_t drop = 0;  // leading axes of size 1, as torch allows

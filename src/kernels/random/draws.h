@@ -41,8 +41,11 @@ struct Draw {
     const double angle = 2 * std::numbers::pi * unit_double(w[2], w[3]);
     return radius * (i & 1 ? std::sin(angle) : std::cos(angle));
   }
+  /// Ranges up to here take one word an element; the bias stays below 2^-16 of a probability.
+  static constexpr uint64_t kNarrowRange = 1 << 16;
   /// [0, range), from the high half of a product.
   uint64_t below(int64_t i, uint64_t range) const {
+    if (range <= kNarrowRange) return word(i) * range >> 32;
     return static_cast<uint64_t>(static_cast<unsigned __int128>(wide(i)) * range >> 64);
   }
 };

@@ -12,13 +12,11 @@ static const RegisterOp op =
         .in("mask", "broadcasts with the input", boolean)
         .out("y")
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
-          static const Op nonzero{"nonzero"}, index{"index"}, unbind{"unbind"};
+          static const Op nonzero{"nonzero"}, index{"index"};
           const Dims shape = broadcast_shapes(in[0].shape(), in[1].shape());
-          if (shape.empty()) return {index({reshape(in[0], {1}), reshape(nonzero({reshape(in[1], {1})}), {-1})})};
-          Tensor where = nonzero({expand(in[1], shape)});
-          Tensors list{expand(in[0], shape)};
-          for (const Tensor& column : unbind.all({where}, {int64_t{1}})) list.push_back(column);
-          return {index(list)};
+          const Dims flat{numel(shape)};
+          Tensor where = nonzero({reshape(expand(in[1], shape), flat)});
+          return {index({reshape(expand(in[0], shape), flat), reshape(where, {where.numel()})})};
         });
 
 }  // namespace hw

@@ -85,6 +85,19 @@ class Integers final : public Kernel {
       T* y = static_cast<T*>(args.outputs[0]);
       chunks(y_.numel(), [&](int64_t begin, int64_t end) {
         alignas(64) uint32_t words[2 * kRandomChunk];
+        if (range_ <= Draw::kNarrowRange) {
+          words_(draw, static_cast<uint64_t>(begin) >> 2, (end - begin + 3) / 4, words);
+          const uint32_t range = static_cast<uint32_t>(range_);
+          const uint32_t* w = words;
+          auto one = [&](int64_t at) {
+            y[at] = convert_value<T>(low_ + static_cast<int64_t>(uint64_t{*w++} * range >> 32));
+          };
+          if (y_.contiguous())
+            for (int64_t i = begin; i < end; ++i) one(i);
+          else
+            each<1>(y_.shape, {y_.strides}, one, begin, end);
+          return;
+        }
         words_(draw, static_cast<uint64_t>(begin) >> 1, (end - begin + 1) / 2, words);
         const uint32_t* w = words;
         auto one = [&](int64_t at) {
