@@ -54,10 +54,11 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
         return ops.main(arguments.names)
     if arguments.command == "demo":
-        from . import demo
+        from .demo import main as demo_main
+        from .demo import predict_main
 
         if arguments.predict:
-            return demo.predict_main(arguments.predict)
-        return demo.main(arguments.out, arguments.epochs, arguments.seed)
+            return predict_main(arguments.predict)
+        return demo_main(arguments.out, arguments.epochs, arguments.seed)
     parser.print_help()
     return 2

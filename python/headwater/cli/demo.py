@@ -1,0 +1,186 @@
+"""`headwater demo`: trains a small convolutional network on the handwritten digits that come with scikit-learn, saves it,
+loads it in a fresh process, predicts, and draws what happened. The guide's first page, docs/guide/first-model.md, walks
+the same path."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import headwater as hw
+from headwater import nn
+
+EPOCHS = 12
+GOAL = 0.98  # of the test digits
+TEST_DIGITS = 360
+SHOWN = 24
+WEIGHTS, PICTURE = "digits.safetensors", "digits.png"
+
+
+class DigitsNet(nn.Module):
+    """(N, 1, 8, 8) pixels in [0, 1] to (N, 10) scores."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)
+        )
+        self.classifier = nn.Sequential(
+            nn.Flatten(), nn.Dropout(0.25), nn.Linear(64 * 4 * 4, 128), nn.ReLU(), nn.Dropout(0.25), nn.Linear(128, 10)
+        )
+
+    def forward(self, x: Any) -> Any:
+        return self.classifier(self.features(x))
+
+
+def digits(seed: int) -> tuple[Any, Any, Any, Any]:
+    """Training images and labels, test images and labels: 1797 digits in random order, 360 of them to test with."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    images = hw.tensor(data.images, dtype=hw.float32).unsqueeze(1) / 16
+    labels = hw.tensor(data.target)
+    generator = hw.Generator()
+    generator.manual_seed(seed)
+    order = hw.randperm(len(labels), generator=generator)
+    test, train = order[:TEST_DIGITS], order[TEST_DIGITS:]
+    return images[train], labels[train], images[test], labels[test]
+
+
+def accuracy(model: Any, images: Any, labels: Any) -> float:
+    model.eval()
+    with hw.no_grad():
+        right = (model(images).argmax(1) == labels).float().mean().item()
+    model.train()
+    return float(right)
+
+
+def train(model: Any, images: Any, labels: Any, test: tuple[Any, Any], epochs: int, report: Any) -> dict[str, list[float]]:
+    """Trains with AdamW and a one-cycle schedule; the mean loss and the test accuracy of each epoch.
+
+    `report(done_steps, text)` is called after each step.
+    """
+    loader = hw.data.DataLoader(hw.data.TensorDataset(images, labels), batch_size=32, shuffle=True)
+    optimizer = hw.optim.AdamW(model.parameters(), lr=3e-3)
+    schedule = hw.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=3e-3, total_steps=epochs * len(loader))
+    curve: dict[str, list[float]] = {"loss": [], "accuracy": []}
+    text = ""
+    for _ in range(epochs):
+        losses = []
+        for x, y in loader:
+            loss = nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+            report(1, text)
+        curve["loss"].append(sum(losses) / len(losses))
+        curve["accuracy"].append(accuracy(model, *test))
+        text = f"loss {curve['loss'][-1]:.3f}, test accuracy {curve['accuracy'][-1]:.1%}"
+        report(0, text)
+    return curve
+
+
+def _progress(total: int) -> tuple[Any, Any]:
+    """A context with the progress bar (rich, or plain lines without it), and the function that moves it."""
+    try:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError:
+        import contextlib
+
+        return contextlib.nullcontext(), lambda steps, text: None if steps else print(text, flush=True)
+    bar = Progress(
+        TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    )
+    task = bar.add_task("", total=total)
+    return bar, lambda steps, text: bar.update(task, advance=steps, description=text)
+
+
+def load_model(path: str | Path) -> DigitsNet:
+    model = DigitsNet()
+    model.load_state_dict(hw.load(path))
+    model.eval()
+    return model
+
+
+def predict_main(path: str) -> int:
+    """Loads weights and test images from the folder of `path`, and prints the digits seen in them as JSON."""
+    model = load_model(path)
+    images = hw.load(Path(path).with_name("test-images.safetensors"))["images"]
+    with hw.no_grad():
+        print(json.dumps(model(images).argmax(1).tolist()))
+    return 0
+
+
+def predict_in_fresh_process(weights: Path) -> list[int]:
+    out = subprocess.run(
+        [sys.executable, "-m", "headwater", "demo", "--predict", str(weights)], stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(out.stdout)
+
+
+def draw(path: Path, images: Any, labels: Any, predicted: list[int], curve: dict[str, list[float]]) -> None:
+    """Sample digits with predictions, and the learning curve, as a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure = pyplot.figure(figsize=(11, 5), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=[1.2, 1])
+    left.suptitle("Test digits: prediction (label)")
+    for number, axes in enumerate(left.subplots(4, SHOWN // 4).flat):
+        label, seen = labels[number].item(), predicted[number]
+        axes.imshow(images[number, 0].numpy(), cmap="gray_r")
+        axes.set_title(f"{seen} ({label})", color="tab:green" if seen == label else "tab:red", fontsize=9)
+        axes.set_axis_off()
+    loss = right.subplots()
+    epochs = range(1, len(curve["loss"]) + 1)
+    loss.plot(epochs, curve["loss"], "tab:blue", marker="o", label="training loss")
+    loss.set(xlabel="epoch", ylabel="loss", title="Learning curve")
+    reached = loss.twinx()
+    reached.plot(epochs, [100 * a for a in curve["accuracy"]], "tab:orange", marker="s", label="test accuracy")
+    reached.set(ylabel="test accuracy, %")
+    loss.legend(handles=[*loss.get_lines(), *reached.get_lines()], loc="center right")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def main(out: str, epochs: int | None, seed: int) -> int:
+    """0 when the goal was reached, or when `epochs` was given; 1 otherwise."""
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, picture = folder / WEIGHTS, folder / PICTURE
+    hw.manual_seed(seed)
+    try:
+        images, labels, test_images, test_labels = digits(seed)
+        import matplotlib  # noqa: F401  before the work, not after it
+    except ImportError as error:
+        print(f"the demo needs scikit-learn and matplotlib: {error}. Install them: pip install 'headwater[demo]'", file=sys.stderr)
+        return 1
+    model = DigitsNet()
+    count = sum(p.numel() for p in model.parameters())
+    print(f"{len(labels)} digits to train with, {len(test_labels)} to test with; {count} parameters")
+    rounds = EPOCHS if epochs is None else epochs
+    began = time.perf_counter()
+    bar, report = _progress(rounds * -(-len(labels) // 32))
+    with bar:
+        curve = train(model, images, labels, (test_images, test_labels), rounds, report)
+    print(f"trained in {time.perf_counter() - began:.1f} s")
+    hw.save(model.state_dict(), weights)
+    hw.save({"images": test_images, "labels": test_labels}, folder / "test-images.safetensors")
+    predicted = predict_in_fresh_process(weights)
+    right = sum(p == label for p, label in zip(predicted, test_labels.tolist()))
+    reached = right / len(predicted)
+    print(f"saved {weights}; loaded in a fresh process it reads {right} of {len(predicted)} test digits: {reached:.1%}")
+    draw(picture, test_images, test_labels, predicted, curve)
+    print(f"drew {picture}")
+    if epochs is None and reached < GOAL:
+        print(f"that is less than the {GOAL:.0%} it should reach", file=sys.stderr)
+        return 1
+    return 0
