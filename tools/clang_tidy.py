@@ -52,7 +52,9 @@ def units(root: Path) -> list[Unit]:
 def flags(root: Path) -> list[str]:
     """How the sources are compiled, as far as clang understands it."""
     builtin = subprocess.check_output(["g++", "-print-file-name=include"], text=True).strip()
-    found = ["-std=c++20", "-fopenmp", f"-I{root}/src", f"-I{root}/python", f"-isystem{sysconfig.get_path('include')}"]
+    folders = ("src", "src/api", "build/release/generated", "python")
+    found = ["-std=c++20", "-fopenmp", *(f"-I{root}/{folder}" for folder in folders)]
+    found.append(f"-isystem{sysconfig.get_path('include')}")
     try:
         import nanobind
 

@@ -1,9 +1,10 @@
 """Scaled dot-product attention against torch."""
 from __future__ import annotations
 
-import headwater as hw
 import numpy as np
 import torch
+
+import headwater as hw
 from harness import Sample, booleans, fixed, op_test, randn
 
 F = torch.nn.functional

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 import torch
-from harness import FLOATS, Sample, op_test, randn, uniform
 
 import headwater as hw
+from harness import FLOATS, Sample, op_test, randn, uniform
 
 F = torch.nn.functional
 

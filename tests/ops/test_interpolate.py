@@ -1,8 +1,9 @@
 """Resizing against torch."""
 from __future__ import annotations
 
-import headwater as hw
 import torch
+
+import headwater as hw
 from harness import Sample, op_test, randn
 
 x1, x2, x3 = (2, 3, 5), (1, 2, 4, 5), (1, 2, 3, 2, 4)

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 import torch
-from harness import FLOATS, Sample, fixed, op_test, randn, uniform
 
 import headwater as hw
+from harness import FLOATS, Sample, fixed, op_test, randn, uniform
 
 F = torch.nn.functional
 PAIR = lambda: [Sample(randn(3, 4), randn(3, 4)), Sample(randn(5), randn(5), reduction="sum"),  # noqa: E731

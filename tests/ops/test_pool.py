@@ -1,10 +1,11 @@
 """Pooling against torch."""
 from __future__ import annotations
 
-import headwater as hw
 import numpy as np
 import torch
-from harness import Sample, op_test, permutation, randn
+
+import headwater as hw
+from harness import Sample, integers, op_test, permutation, randn
 
 F = torch.nn.functional
 

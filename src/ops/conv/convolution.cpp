@@ -20,8 +20,8 @@ static void convolution_sbp(SbpCtx& c) {
 
 static double convolution_flops(const InferCtx& c) {
   Dims y = convolution_shape(c);
-  return 2.0 * static_cast<double>(numel(y)) *
-         static_cast<double>(c.in[1].numel() / std::max<int64_t>(1, c.in[1].shape[0]));
+  const int64_t taps = c.in[1].numel() / std::max<int64_t>(1, c.in[1].shape[0]);  // per output element
+  return 2.0 * static_cast<double>(numel(y)) * static_cast<double>(taps);
 }
 
 static void convolution_grad(GradCtx& g) {

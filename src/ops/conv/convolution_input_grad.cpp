@@ -25,8 +25,8 @@ static void input_grad_grad(GradCtx& g) {
 }
 
 static double input_grad_flops(const InferCtx& c) {
-  return 2.0 * static_cast<double>(c.in[0].numel()) *
-         static_cast<double>(c.in[1].numel() / std::max<int64_t>(1, c.in[1].shape[0]));
+  const int64_t taps = c.in[1].numel() / std::max<int64_t>(1, c.in[1].shape[0]);  // per element of the gradient
+  return 2.0 * static_cast<double>(c.in[0].numel()) * static_cast<double>(taps);
 }
 
 static const RegisterOp op =
