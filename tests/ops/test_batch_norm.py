@@ -83,3 +83,8 @@ def test_second_order():
     x, w, b = hw.randn(3, 2, 4, dtype=hw.float64).requires_grad_(), hw.randn(2, dtype=hw.float64).requires_grad_(), hw.randn(2, dtype=hw.float64).requires_grad_()
     f = lambda x, w, b: hw.batch_norm(x, None, None, w, b, training=True)  # noqa: E731
     assert hw.autograd.gradcheck(f, (x, w, b)) and hw.autograd.gradgradcheck(f, (x, w, b), atol=1e-4)
+
+
+op_test("group_norm", torch=F.group_norm, dtypes=FLOATS, grad=True, grad2=True, tol={"float16": 1e-2, "bfloat16": 6e-2},
+        samples=lambda: [Sample(randn(2, 6, 5), 3, randn(6), randn(6)), Sample(randn(2, 4), 2), Sample(randn(3, 4, 2, 2), 1, randn(4))],
+        errors=[(lambda h: h.group_norm(h.ones(2, 6), 4), RuntimeError, "6 channels cannot be divided into 4 groups")])

@@ -71,7 +71,7 @@ class LineKernel final : public Kernel {
 Operand LineKernel::operand(const TensorSpec& spec, const TensorSpec& x, const LineOperand& how, bool output,
                             Dims& kept) const {
   Operand o;
-  o.given = spec.given();
+  o.given = spec.given() && !how.skip;
   o.single = how.role == LineRole::PerLine;
   o.shared = how.role == LineRole::Shared;
   o.summed = output && o.shared;

@@ -29,6 +29,7 @@ enum class LineRole : uint8_t { Whole, PerLine, Shared };
 struct LineOperand {
   LineRole role = LineRole::Whole;
   DType compute = DType::None;  // the dtype the function wants
+  bool skip = false;            // as if it were not given
 };
 
 struct LineSpec {

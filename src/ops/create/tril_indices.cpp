@@ -1,4 +1,6 @@
 // tril_indices: where the elements on and below a diagonal lie.
+#include <algorithm>
+
 #include "base/error.h"
 #include "op/rules.h"
 
@@ -9,11 +11,13 @@ static Dims shape_of(const InferCtx& c) {
   check_runtime(rows >= 0 && columns >= 0, "row and col cannot be negative, got ", rows, " and ", columns);
   const DType d = c.attr("dtype").none() ? DType::I64 : c.attr("dtype").dtype();
   check_runtime(d == DType::I32 || d == DType::I64, "dtype must be int32 or int64, got ", d);
-  int64_t count = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t edge = r + offset;  // the column of the diagonal
-    count += std::clamp<int64_t>(edge + 1, 0, columns);
-  }
+  // The columns up to the diagonal grow by one from row to row, between 0 and all.
+  const double r = static_cast<double>(rows), c0 = static_cast<double>(columns), o = static_cast<double>(offset);
+  const double first = std::clamp(-o, 0.0, r),
+               full = std::clamp(c0 - o - 1, first, r);  // the first row with one, with all
+  const double lower = (full - first) * (first + full + 1 + 2 * o) / 2 + (r - full) * c0;
+  check(r * c0 < 9e15, "a matrix of ", rows, " rows and ", columns, " columns has too many elements");
+  const int64_t count = static_cast<int64_t>(lower);
   return {2, count};
 }
 
