@@ -276,3 +276,25 @@ def test_two_loaders_at_once():
     for x, y in zip(a, b):
         assert x.tolist() == y.tolist()
         break
+
+
+class Numbered(Dataset):
+    def __len__(self):
+        return 60
+
+    def __getitem__(self, i):
+        return np.full(20_000, i, dtype=np.float32)
+
+
+def test_memory_is_used_again_but_never_while_it_is_held():
+    kept, addresses = [], set()
+    for number, batch in enumerate(DataLoader(Numbered(), 2, num_workers=2)):
+        addresses.add(batch.data_ptr())
+        if number % 3 == 0:
+            kept.append((number, batch[1]))  # a view holds the whole
+    assert len(addresses) < 28
+    for number, row in kept:
+        assert (row.numpy() == 2 * number + 1).all()
+    whole = list(DataLoader(Numbered(), 2, num_workers=2))
+    assert [b[0, 0].item() for b in whole] == list(range(0, 60, 2))
+    assert [b[1, -1].item() for b in whole] == list(range(1, 60, 2))

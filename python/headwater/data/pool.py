@@ -25,6 +25,7 @@ class WorkerPool:
         self.context = context
         self.processes: list[Any] = []
         self.connections: list[Any] = []
+        self.receivers: list[transport.Receiver] = []
         self._closer = weakref.finalize(self, _close, self.processes, self.connections, os.getpid())
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited until the worker ignores it
         try:
@@ -39,6 +40,7 @@ class WorkerPool:
     def _start(self, plan: WorkerPlan) -> None:
         ours, theirs = self.context.Pipe(duplex=True)
         self.connections.append(ours)
+        self.receivers.append(transport.Receiver(ours))
         process = self.context.Process(
             target=run_worker, args=(plan, theirs), name=f"headwater-loader-{plan.id}", daemon=True
         )
@@ -51,15 +53,15 @@ class WorkerPool:
     def begin(self, epoch: int) -> None:
         """Tasks of earlier epochs are forgotten, streams start anew."""
         for number in range(len(self.processes)):
-            self._send(number, (EPOCH, epoch))
+            self._send(number, (EPOCH, epoch, self.receivers[number].take_released()))
 
     def give(self, worker: int, epoch: int, task: int, index: Any) -> None:
-        self._send(worker, (TASK, epoch, task, index))
+        self._send(worker, (TASK, epoch, self.receivers[worker].take_released(), task, index))
 
     def _send(self, worker: int, request: tuple[Any, ...]) -> None:
         try:
             transport.send(self.connections[worker], request)
-        except (BrokenPipeError, ConnectionResetError, OSError):
+        except OSError:
             raise self._death(worker) from None
 
     def answers(self, timeout: float | None) -> list[Any]:
@@ -69,8 +71,8 @@ class WorkerPool:
         ready: list[Any] = wait(self.connections, timeout)
         for connection in ready:
             try:
-                found.append(transport.receive(connection))
-            except (EOFError, ConnectionResetError, OSError):
+                found.append(self.receivers[numbers[connection]].receive())
+            except (EOFError, OSError):
                 raise self._death(numbers[connection]) from None
         return found
 

@@ -144,15 +144,16 @@ def run_worker(plan: WorkerPlan, connection: Connection) -> None:
                 plan.init(plan.id)
             except Exception as error:
                 failed = WorkerError.of(error, plan.id)
-        _answer(plan, connection, requests, failed)
+        _answer(plan, transport.Sender(connection), requests, failed)
     except (BrokenPipeError, ConnectionResetError):  # the loader has gone
         pass
 
 
-def _answer(plan: WorkerPlan, connection: Connection, requests: _Requests, failed: WorkerError | None) -> None:
+def _answer(plan: WorkerPlan, sender: transport.Sender, requests: _Requests, failed: WorkerError | None) -> None:
     fetcher: Any = None
     while not requests.closed and (request := requests.queue.get()) is not None:
-        kind, epoch, *task = request
+        kind, epoch, released, *task = request
+        sender.release(released)
         if kind == EPOCH:
             fetcher = None
             continue
@@ -177,15 +178,15 @@ def _answer(plan: WorkerPlan, connection: Connection, requests: _Requests, faile
             continue
         except Exception as error:
             answer = (ERROR, WorkerError.of(error, plan.id))
-        _send(plan, connection, (epoch, number, *answer))
+        _send(plan, sender, (epoch, number, *answer))
 
 
-def _send(plan: WorkerPlan, connection: Connection, message: tuple[int, int, str, Any]) -> None:
+def _send(plan: WorkerPlan, sender: transport.Sender, message: tuple[int, int, str, Any]) -> None:
     """A batch that cannot be pickled is an error like any other."""
     try:
-        transport.send(connection, message)
+        sender.send(message)
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:
         epoch, number, *_ = message
-        transport.send(connection, (epoch, number, ERROR, WorkerError.of(error, plan.id)))
+        sender.send((epoch, number, ERROR, WorkerError.of(error, plan.id)))
