@@ -10,7 +10,7 @@
 namespace hw {
 
 // Below this many multiply-adds per thread the fork costs more than it saves.
-constexpr int64_t kWorkPerThread = 96 * 1024;
+constexpr int64_t kWorkPerThread = 1 << 20;  // some 30 us: waking a thread on a busy machine can cost milliseconds
 
 static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
