@@ -56,9 +56,10 @@ IndexPlan make_index_plan(const TensorSpec& x, const TensorSpec& y, std::span<co
   return p;
 }
 
-IndexPlan make_index_plan(const TensorSpec& x, const TensorSpec& y, const TensorSpec& index, size_t input,
-                          int64_t axis) {
+IndexPlan make_index_plan(const TensorSpec& x, const TensorSpec& y, const TensorSpec& index, size_t input, int64_t axis,
+                          bool wraps) {
   IndexPlan p;
+  p.wraps = wraps;
   Dims indexed(x.shape.size(), -1);
   const size_t a = static_cast<size_t>(axis);
   if (!x.shape.empty()) indexed[a] = 0;
@@ -74,11 +75,12 @@ template <class I>
 static bool add_offsets(const IndexPlan& p, const IndexPlan::Axis& axis, const void* data, int64_t* offsets,
                         bool is_first, int64_t begin, int64_t end, int64_t& bad) {
   const I* index = static_cast<const I*>(data);
+  const int64_t least = p.wraps ? -axis.size : 0;
   bool good = true;
   int64_t k = begin;
   auto one = [&](int64_t at) {
     int64_t v = static_cast<int64_t>(index[at]);
-    if (v < -axis.size || v >= axis.size) [[unlikely]] {
+    if (v < least || v >= axis.size) [[unlikely]] {
       if (good) bad = v;
       good = false;
       v = 0;

@@ -25,6 +25,8 @@ static void convert(const void* src, int64_t src_stride, void* dst, int64_t dst_
       std::fill_n(d, n, value);
     else
       for (int64_t k = 0; k < n; ++k) d[k * dst_stride] = value;
+  } else if (src_stride == -1 && dst_stride == 1) {  // flip
+    for (int64_t k = 0; k < n; ++k) d[k] = convert_value<To>(s[-k]);
   } else if (dst_stride == 1) {
     for (int64_t k = 0; k < n; ++k) d[k] = convert_value<To>(s[k * src_stride]);
   } else {

@@ -1,5 +1,5 @@
 // _embedding_grad: rows of gradients added in order. Each thread owns a range of columns, so nothing is shared.
-#include <atomic>
+#include <algorithm>
 #include <cstring>
 
 #include "base/thread_team.h"
@@ -47,6 +47,7 @@ class EmbeddingGrad final : public Kernel {
       const int64_t pitch = kReduced ? features_ : strides_of(dw_)[0], column = kReduced ? 1 : strides_of(dw_)[1];
       const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, features_));
       parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
+        if (column == 1 && pitch == features_) return std::fill(table + begin * pitch, table + end * pitch, A(0));
         for (int64_t r = begin; r < end; ++r)
           for (int64_t k = 0; k < features_; ++k) table[r * pitch + k * column] = A(0);
       });
@@ -71,7 +72,7 @@ class EmbeddingGrad final : public Kernel {
     each<2>(index_.shape, {strides_of(index_), dy_strides_}, [&](int64_t at, int64_t dy) {
       const int64_t r = index_.dtype == DType::I64 ? static_cast<const int64_t*>(args.inputs[1])[at]
                                                    : static_cast<const int32_t*>(args.inputs[1])[at];
-      row[i] = r < 0 ? r + rows_ : r;
+      row[i] = r;
       if (row[i] < 0 || row[i] >= rows_) bad = i;
       from[i++] = dy;
     });

@@ -105,13 +105,13 @@ std::unique_ptr<Kernel> prepare_index_put(const KernelRequest& r, std::string&) 
                                              r.attrs[0].truth() ? How::Add : How::Copy, 1, Scalar(1));
 }
 
-IndexPlan along_dim(const KernelRequest& r, const TensorSpec& values) {
+IndexPlan along_dim(const KernelRequest& r, const TensorSpec& values, bool wraps = false) {
   TensorSpec index = r.inputs[1];
   if (index.shape.empty()) {
     index.shape = {1};
     index.strides = {1};
   }
-  return make_index_plan(r.outputs[0], values, index, 1, normalize_axis(r.attrs[0].i64(), r.outputs[0].ndim()));
+  return make_index_plan(r.outputs[0], values, index, 1, normalize_axis(r.attrs[0].i64(), r.outputs[0].ndim()), wraps);
 }
 
 /// index_add(x, index, source; dim, alpha).
@@ -123,7 +123,7 @@ std::unique_ptr<Kernel> prepare_index_copy(const KernelRequest& r, std::string&)
 }
 /// index_fill(x, index, value; dim): the value is a 0-d tensor.
 std::unique_ptr<Kernel> prepare_index_fill(const KernelRequest& r, std::string&) {
-  return std::make_unique<ReferenceIndexPut>(r, along_dim(r, r.inputs[2]), How::Copy, 2, Scalar(1));
+  return std::make_unique<ReferenceIndexPut>(r, along_dim(r, r.inputs[2], true), How::Copy, 2, Scalar(1));
 }
 
 const RegisterKernel index_put({"index_put_", "reference", DeviceType::CPU, kReferencePriority, &prepare_index_put});

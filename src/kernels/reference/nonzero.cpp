@@ -1,4 +1,6 @@
 // Counting and listing of elements that are not zero.
+#include <algorithm>
+
 #include "core/visit.h"
 #include "kernels/kernel.h"
 #include "kernels/loops/convert_value.h"
@@ -45,18 +47,25 @@ class List final : public Kernel {
   template <class T>
   void list(const T* x, const KernelArgs& args) const {
     int64_t* y = static_cast<int64_t*>(args.outputs[0]);
-    const Dims position = contiguous_strides(x_.shape);
-    int64_t found = 0, linear = 0;
     const size_t ndim = x_.shape.size();
-    each<1>(x_.shape, {strides_}, [&](int64_t at) {
-      const int64_t here = linear++;
-      if (!convert_value<bool>(x[at]) || found == count_) return;
-      int64_t rest = here;
-      for (size_t a = 0; a < ndim; ++a) {
-        y[found * y_[0] + static_cast<int64_t>(a) * y_[1]] = rest / position[a];
-        rest %= position[a];
+    const int64_t width = ndim ? x_.shape[ndim - 1] : 1, step = ndim ? strides_[ndim - 1] : 0;
+    int64_t found = 0;
+    Dims rows = x_.shape, index(ndim, 0);
+    if (ndim) rows[ndim - 1] = std::min<int64_t>(1, width);
+    each<1>(rows, {strides_}, [&](int64_t at) {
+      const int64_t before = found;
+      // Written before it is known to count, so that there is no branch to guess.
+      int64_t* last = y + (ndim ? static_cast<int64_t>(ndim - 1) * y_[1] : 0);
+      for (int64_t i = 0; i < width && found < count_; ++i) {
+        if (ndim) last[found * y_[0]] = i;
+        found += convert_value<bool>(x[at + i * step]);
       }
-      ++found;
+      for (int64_t f = before; f < found; ++f)
+        for (size_t a = 0; a + 1 < ndim; ++a) y[f * y_[0] + static_cast<int64_t>(a) * y_[1]] = index[a];
+      for (size_t a = ndim > 0 ? ndim - 1 : 0; a-- > 0;) {
+        if (++index[a] < x_.shape[a]) break;
+        index[a] = 0;
+      }
     });
     if (found != count_)
       args.status->report("_nonzero: %ld elements are not zero, %ld were expected", static_cast<long>(found),

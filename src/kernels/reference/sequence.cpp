@@ -1,4 +1,6 @@
 // Sequences of numbers: arange, linspace, the indices of triangles, and _repeat_index.
+#include <algorithm>
+
 #include "core/visit.h"
 #include "kernels/kernel.h"
 #include "kernels/loops/convert_value.h"
@@ -63,7 +65,7 @@ class TriangleIndices final : public Kernel {
       : y_(r.outputs[0]),
         rows_(r.attrs[0].i64()),
         columns_(r.attrs[1].i64()),
-        offset_(r.attrs[2].i64()),
+        offset_(std::clamp<int64_t>(r.attrs[2].i64(), -(int64_t{1} << 60), int64_t{1} << 60)),
         lower_(lower) {}
   void run(const KernelArgs& args) const override {
     const Dims strides = strides_of(y_);

@@ -1,4 +1,6 @@
 // tril and triu: each row is kept on one side of the diagonal and zero on the other.
+#include <algorithm>
+
 #include "base/thread_team.h"
 #include "kernels/kernel.h"
 #include "kernels/loops/convert.h"
@@ -16,7 +18,7 @@ class Triangle final : public Kernel {
         shape_(r.outputs[0].shape),
         from_(dtype_size(r.inputs[0].dtype)),
         to_(dtype_size(r.outputs[0].dtype)),
-        diagonal_(r.attrs[0].i64()),
+        diagonal_(std::clamp<int64_t>(r.attrs[0].i64(), -(int64_t{1} << 60), int64_t{1} << 60)),
         lower_(lower),
         move_(find_convert(r.inputs[0].dtype, r.outputs[0].dtype)),
         fill_(find_convert(r.outputs[0].dtype, r.outputs[0].dtype)) {}

@@ -22,8 +22,11 @@ static Dims shape_of(const InferCtx& c) {
                 "the bounds must be finite, got ", start, " and ", end);
   check_runtime((end.f64() - start.f64()) * step.f64() >= 0, "step ", step, " leads away from ", start, " to ", end);
   if (is_whole(start) && is_whole(end) && is_whole(step)) {
-    const int64_t d = step.i64() > 0 ? end.i64() - start.i64() : start.i64() - end.i64(), s = std::abs(step.i64());
-    return {d / s + (d % s != 0)};
+    // In 128 bits: the ends may lie 2^64 apart.
+    const __int128 distance = static_cast<__int128>(end.i64()) - start.i64(), by = step.i64();
+    const __int128 n = distance / by + (distance % by != 0);
+    check_runtime(n < static_cast<__int128>(1) << 62, "the range has too many elements");
+    return {static_cast<int64_t>(n)};
   }
   const double n = std::ceil((end.f64() - start.f64()) / step.f64());
   check_runtime(n < 0x1p62, "the range has too many elements");

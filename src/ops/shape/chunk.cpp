@@ -19,6 +19,7 @@ static const RegisterOp op =
           check_runtime(n > 0, "chunks must be positive, got ", n);
           const int64_t size = in[0].shape()[static_cast<size_t>(axis)];
           if (size == 0) {
+            check_runtime(n <= 1 << 20, "chunks must be at most 2^20, got ", n);
             Tensors same(static_cast<size_t>(n));
             for (Tensor& t : same) t = narrow(in[0], axis, 0, 0);
             return same;

@@ -1,4 +1,6 @@
 // diagonal: a view of diagonals.
+#include <algorithm>
+
 #include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
@@ -8,7 +10,7 @@
 namespace hw {
 
 static View view(const TensorSpec& x, const Attrs& attrs) {
-  const int64_t n = x.ndim(), offset = attrs[0].i64();
+  const int64_t n = x.ndim(), offset = std::clamp<int64_t>(attrs[0].i64(), -(int64_t{1} << 60), int64_t{1} << 60);
   check_index(n >= 2, "diagonal() needs at least two axes, got ", x);
   const size_t a = static_cast<size_t>(normalize_axis(attrs[1].i64(), n)),
                b = static_cast<size_t>(normalize_axis(attrs[2].i64(), n));
@@ -48,8 +50,9 @@ static const RegisterOp op =
                 static const Op fill{"_diagonal_grad"};
                 const int64_t n = g.in_spec(0).ndim();
                 g.dx(0, fill({g.dy()},
-                             {g.in_spec(0).shape, g.attr("offset").i64(), normalize_axis(g.attr("dim1").i64(), n),
-                              normalize_axis(g.attr("dim2").i64(), n)}));
+                             {g.in_spec(0).shape,
+                              std::clamp<int64_t>(g.attr("offset").i64(), -(int64_t{1} << 40), int64_t{1} << 40),
+                              normalize_axis(g.attr("dim1").i64(), n), normalize_axis(g.attr("dim2").i64(), n)}));
               })
         .onnx("GatherND");
 

@@ -24,7 +24,9 @@ static const RegisterOp op =
             const int64_t size = i < lead ? 1 : in[0].shape()[i - lead];
             for (int64_t n : {int64_t{1}, size}) split.push_back(n);
             for (int64_t n : {repeats[i], size}) wide.push_back(n);
-            joined.push_back(repeats[i] * size);
+            int64_t total = 0;
+            check_runtime(!__builtin_mul_overflow(repeats[i], size, &total), "repeats ", repeats, " are too large");
+            joined.push_back(total);
           }
           if (std::all_of(repeats.begin(), repeats.end(), [](int64_t n) { return n == 1; }))
             return {clone(reshape(in[0], joined))};

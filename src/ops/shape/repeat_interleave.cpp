@@ -27,7 +27,7 @@ static const RegisterOp op =
             check_runtime(n >= 0, "repeats cannot be negative, got ", n);
             Dims wide = x.shape(), joined = x.shape();
             wide.insert(a + 1, n);
-            joined[a] *= n;
+            check_runtime(!__builtin_mul_overflow(joined[a], n, &joined[a]), "repeats ", n, " are too many");
             return {reshape(expand(unsqueeze(x, axis + 1), wide), joined)};
           }
           check_runtime(repeats.numel() == x.shape()[a], "repeats has ", repeats.numel(), " numbers for ", x.shape()[a],

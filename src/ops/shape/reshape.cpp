@@ -18,8 +18,8 @@ static const RegisterOp op = OpDef("reshape")
                                    static const Op view{"view"};
                                    Dims shape = resolved_shape(in[0].shape(), attrs[0].ints()), strides;
                                    if (view_strides(in[0].shape(), in[0].strides(), shape, strides))
-                                     return {view({in[0]}, {shape})};
-                                   return {view({clone(in[0])}, {shape})};
+                                     return {view({in[0]}, {attrs[0].ints()})};
+                                   return {view({clone(in[0])}, {attrs[0].ints()})};
                                  });
 
 }  // namespace hw

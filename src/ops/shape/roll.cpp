@@ -20,7 +20,7 @@ static const RegisterOp op =
           auto rolled = [](const Tensor& x, int64_t axis, int64_t shift) {
             const int64_t size = x.shape()[static_cast<size_t>(axis)];
             if (size == 0) return x;
-            const int64_t start = ((-shift) % size + size) % size;
+            const int64_t start = (size - shift % size) % size;
             if (start == 0) return x;
             const Tensor parts[] = {narrow(x, axis, start, size - start), narrow(x, axis, 0, start)};
             return cat(parts, axis);

@@ -24,7 +24,7 @@ static const RegisterOp op =
             for (int64_t& b : begins) b = std::clamp<int64_t>(b < 0 ? b + size : b, 0, size);
           } else {
             const int64_t n = attrs[0].i64();
-            check_runtime(n > 0, "sections must be positive, got ", n);
+            check_runtime(n > 0 && n <= 1 << 20, "sections must be between 1 and 2^20, got ", n);
             for (int64_t i = 1; i < n; ++i) begins.push_back(i * (size / n) + std::min(i, size % n));
           }
           Tensors out;

@@ -20,7 +20,7 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
     return v;
   }
   v.shape[axis] = (n - size) / step + 1;
-  v.strides[axis] *= step;
+  if (v.shape[axis] > 1) v.strides[axis] *= step;
   v.shape.push_back(size);
   v.strides.push_back(x.strides[axis]);
   return v;

@@ -81,6 +81,17 @@ class Gather final : public Kernel {
       const int64_t step = plan_.table_step;
       parallel_for(plan_.nest.count, plan_.grain(), [&](int64_t begin, int64_t end) {
         plan_.runs(begin, end, [&](int64_t i, int64_t t, int64_t o, int64_t n, int64_t is, int64_t ts, int64_t os) {
+          if (is == 1 && os == 1 && ts == 0) {  // along the last axis
+            const T* from = x + t;
+            T* to = y + o;
+            const int64_t* at = index + i;
+            bool good = true;
+            for (int64_t k = 0; k < n; ++k) good &= static_cast<uint64_t>(at[k]) < size;
+            if (good) {
+              for (int64_t k = 0; k < n; ++k) to[k] = from[at[k] * step];
+              return;
+            }
+          }
           for (int64_t k = 0; k < n; ++k) {
             const int64_t v = index[i + k * is];
             if (static_cast<uint64_t>(v) >= size) [[unlikely]] {

@@ -126,6 +126,54 @@ std::unique_ptr<Kernel> prepare_randint(const KernelRequest& r, std::string&) {
   return std::make_unique<Integers>(r.outputs[0], low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
 }
 
+/// Fisher and Yates, with the random words of a chunk made at once.
+class Permutation final : public Kernel {
+ public:
+  explicit Permutation(const TensorSpec& y) : y_(y), words_(find_words_chunk()) {}
+  size_t scratch_bytes() const override { return static_cast<size_t>(y_.numel()) * 8; }
+  void run(const KernelArgs& args) const override {
+    const Draw draw = draw_of(args);
+    int64_t* order = y_.dtype == DType::I64 && y_.contiguous() ? static_cast<int64_t*>(args.outputs[0])
+                                                               : static_cast<int64_t*>(args.scratch);
+    const int64_t n = y_.numel();
+    for (int64_t i = 0; i < n; ++i) order[i] = i;
+    for (int64_t end = n; end > 0; end = (end - 1) / kRandomChunk * kRandomChunk)
+      shuffle(draw, (end - 1) / kRandomChunk * kRandomChunk, end, order);
+    if (order == args.outputs[0]) return;
+    visit_dtype(y_.dtype, [&]<class T>(Type<T>) {
+      T* y = static_cast<T*>(args.outputs[0]);
+      int64_t i = 0;
+      each<1>(y_.shape, {strides_of(y_)}, [&](int64_t at) { y[at] = convert_value<T>(order[i++]); });
+    });
+  }
+
+ private:
+  void shuffle(const Draw& draw, int64_t begin, int64_t end, int64_t* order) const {
+    alignas(64) uint32_t words[2 * kRandomChunk];
+    // Draw::below: one word an element up to kNarrowRange, which is a multiple of the chunk, then two.
+    if (begin < static_cast<int64_t>(Draw::kNarrowRange)) {
+      words_(draw, static_cast<uint64_t>(begin) >> 2, (end - begin + 3) / 4, words);
+      for (int64_t i = end - 1; i >= std::max<int64_t>(begin, 1); --i)
+        std::swap(order[i], order[words[i - begin] * static_cast<uint64_t>(i + 1) >> 32]);
+      return;
+    }
+    words_(draw, static_cast<uint64_t>(begin) >> 1, (end - begin + 1) / 2, words);
+    for (int64_t i = end - 1; i >= begin; --i) {
+      const uint32_t* w = words + 2 * (i - begin);
+      const uint64_t wide = uint64_t{w[1]} << 32 | w[0];
+      std::swap(
+          order[i],
+          order[static_cast<uint64_t>(static_cast<unsigned __int128>(wide) * static_cast<uint64_t>(i + 1) >> 64)]);
+    }
+  }
+  TensorSpec y_;
+  WordsChunk words_;
+};
+
+std::unique_ptr<Kernel> prepare_permutation(const KernelRequest& r, std::string&) {
+  return std::make_unique<Permutation>(r.outputs[0]);
+}
+
 class Dropout final : public Kernel {
  public:
   Dropout(const KernelRequest& r, int64_t kind)
@@ -199,6 +247,7 @@ const RegisterKernel uniform({"uniform_", "simd", DeviceType::CPU, 10, &prepare_
 const RegisterKernel randn({"randn", "simd", DeviceType::CPU, 10, &prepare_numbers<true, false>});
 const RegisterKernel normal({"normal_", "simd", DeviceType::CPU, 10, &prepare_numbers<true, true>});
 const RegisterKernel randint({"_randint", "simd", DeviceType::CPU, 10, &prepare_randint});
+const RegisterKernel permutation({"randperm", "simd", DeviceType::CPU, 10, &prepare_permutation});
 const RegisterKernel dropout({"_dropout", "simd", DeviceType::CPU, 10, &prepare_dropout});
 const RegisterKernel dropout_grad({"_dropout_grad", "cpu", DeviceType::CPU, 10, &prepare_dropout_grad});
 
