@@ -72,8 +72,9 @@ class TriangleIndices final : public Kernel {
     auto fill = [&]<class T>(Type<T>) {
       T* y = static_cast<T*>(args.outputs[0]);
       int64_t at = 0;
-      // From the first row with an element to the last: the matrix may have 2^40 rows and a few elements.
-      for (int64_t row = lower_ ? std::clamp<int64_t>(-offset_, 0, rows_) : 0; row < rows_ && at < y_.shape[1]; ++row) {
+      const int64_t count = y_.shape[1];
+      // From the first row that has elements until all are written.
+      for (int64_t row = lower_ ? std::clamp<int64_t>(-offset_, 0, rows_) : 0; at < count; ++row) {
         const int64_t edge = std::clamp<int64_t>(row + offset_ + (lower_ ? 1 : 0), 0, columns_);
         for (int64_t column = lower_ ? 0 : edge; column < (lower_ ? edge : columns_); ++column, ++at) {
           y[at * strides[1]] = static_cast<T>(row);

@@ -6,6 +6,15 @@
 
 namespace hw {
 
+static Dims shape_of(const InferCtx& c) {
+  const Dims& dy = c.in[0].shape;
+  check_runtime(
+      dy.size() == c.in[1].shape.size() + 1 && std::equal(c.in[1].shape.begin(), c.in[1].shape.end(), dy.begin()),
+      "dy is ", c.in[0], ", index ", c.in[1], ": dy must have one axis more");
+  check_runtime(c.attr("rows").i64() >= 0, "rows cannot be negative, got ", c.attr("rows").i64());
+  return {c.attr("rows").i64(), dy.back()};
+}
+
 static const RegisterOp op =
     OpDef("_embedding_grad")
         .doc("Returns [rows, features], each row the sum of those gradients whose index names it.")
@@ -14,10 +23,7 @@ static const RegisterOp op =
         .attr_required("rows", AttrValue::Kind::Int, "rows of the table")
         .attr_required("padding_idx", AttrValue::Kind::Int, "a row that stays zero")
         .attr_required("scale_grad_by_freq", AttrValue::Kind::Bool, "divide by how often a row occurs")
-        .out("dw", dtype::same,
-             [](const InferCtx& c) {
-               return Dims{c.attr("rows").i64(), c.in[0].shape.back()};
-             })
+        .out("dw", dtype::same, shape_of)
         .internal()
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[1].ndim();

@@ -1,7 +1,13 @@
 // _unique: the different elements of a vector, in a buffer that has room for all.
+#include "base/error.h"
 #include "op/rules.h"
 
 namespace hw {
+
+static Dims vector_of(const InferCtx& c) {
+  check_runtime(c.in[0].ndim() == 1, "the input must have one axis, got ", c.in[0]);
+  return c.in[0].shape;
+}
 
 static const RegisterOp op =
     OpDef("_unique")
@@ -9,7 +15,7 @@ static const RegisterOp op =
             "Returns the different elements in ascending order, the position of each element in them, how often each "
             "occurs, and how many there are. What lies behind them is not set.")
         .in("input", "1-d", real_types)
-        .out("values", dtype::same, shape::same)
+        .out("values", dtype::same, vector_of)
         .out("inverse", dtype::int64, shape::same)
         .out("counts", dtype::int64, shape::same)
         .out("count", dtype::int64, shape::scalar)

@@ -1,9 +1,13 @@
 // _unique_rows: the different rows of a matrix.
+#include "base/error.h"
 #include "op/rules.h"
 
 namespace hw {
 
-static Dims rows_of(const InferCtx& c) { return {c.in[0].shape[0]}; }
+static Dims rows_of(const InferCtx& c) {
+  check_runtime(c.in[0].ndim() == 2, "the input must have two axes, got ", c.in[0]);
+  return {c.in[0].shape[0]};
+}
 
 static const RegisterOp op =
     OpDef("_unique_rows")

@@ -1,9 +1,16 @@
 // _dropout: dropout and its mask.
+#include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
 
 namespace hw {
+
+static Dims shape_of(const InferCtx& c) {
+  const double p = c.attr("p").f64();
+  check(p >= 0 && p <= 1, "p must be in [0, 1], got ", p);
+  return c.in[0].shape;
+}
 
 static const RegisterOp op = OpDef("_dropout")
                                  .doc(
@@ -11,7 +18,7 @@ static const RegisterOp op = OpDef("_dropout")
                                      "others divided by 1 - p, and which were kept.")
                                  .in("input", "any shape", inexact)
                                  .attr("p", 0.5, "the probability of a zero")
-                                 .out("y", dtype::same, shape::same)
+                                 .out("y", dtype::same, shape_of)
                                  .out("mask", dtype::boolean, shape::same)
                                  .random()
                                  .internal()

@@ -1,9 +1,34 @@
 // _as_strided_grad: the gradient of as_strided.
+#include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
 
 namespace hw {
+
+/// The last element that sizes and strides reach, -1 if there is none.
+static int64_t last_element(const Dims& size, const Dims& stride) {
+  check_runtime(size.size() == stride.size(), "size ", size, " and stride ", stride, " differ in length");
+  __int128 last = 0;
+  bool empty = false;
+  for (size_t i = 0; i < size.size(); ++i) {
+    check_runtime(size[i] >= 0 && stride[i] >= 0, "sizes and strides cannot be negative, got ", size, " and ", stride);
+    empty |= size[i] == 0;
+    last += static_cast<__int128>(std::max<int64_t>(size[i] - 1, 0)) * stride[i];
+    check_runtime(last < static_cast<__int128>(1) << 60, "strides ", stride, " reach too far");
+  }
+  return empty ? -1 : static_cast<int64_t>(last);
+}
+
+static Dims shape_of(const InferCtx& c) {
+  const Dims &shape = c.attr("input_shape").ints(), &size = c.attr("size").ints();
+  const int64_t room = last_element(shape, c.attr("input_strides").ints());
+  const int64_t last = last_element(size, c.attr("stride").ints()), offset = c.attr("storage_offset").i64();
+  check_runtime(c.in[0].shape == size, "x is ", c.in[0], ", the view has shape ", size);
+  check_runtime(last < 0 || (offset >= 0 && offset <= room - last), "the view reaches element ", offset, " + ", last,
+                ", the input has ", room + 1);
+  return shape;
+}
 
 static const RegisterOp op =
     OpDef("_as_strided_grad")
@@ -17,7 +42,7 @@ static const RegisterOp op =
         .attr_required("size", AttrValue::Kind::Ints, "the shape of the view")
         .attr_required("stride", AttrValue::Kind::Ints, "the strides of the view")
         .attr_required("storage_offset", AttrValue::Kind::Int, "the first element of the view")
-        .out("y", dtype::same, [](const InferCtx& c) { return c.attr("input_shape").ints(); })
+        .out("y", dtype::same, shape_of)
         .internal()
         .sbp(sbp::broadcast_only)
         .grad("",

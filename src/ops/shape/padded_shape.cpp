@@ -7,6 +7,10 @@ namespace hw {
 
 Dims padded_shape(const Dims& shape, const Dims& pad, std::string_view mode) {
   Dims out = shape;
+  check_runtime(pad.size() % 2 == 0 && pad.size() / 2 <= shape.size(), "pad ", pad,
+                " must hold two numbers for each of at most ", static_cast<int64_t>(shape.size()), " axes");
+  check_runtime(mode.empty() || mode == "reflect" || mode == "replicate" || mode == "circular", "mode '",
+                std::string(mode), "' is unknown");
   for (size_t i = 0; i + 1 < pad.size(); i += 2) {
     const size_t axis = shape.size() - 1 - i / 2;
     const int64_t size = shape[axis], before = pad[i], after = pad[i + 1];
@@ -18,7 +22,9 @@ Dims padded_shape(const Dims& shape, const Dims& pad, std::string_view mode) {
                     " elements at each end of axis ", static_cast<int64_t>(axis), " with size ", size, ", got pad ",
                     pad);
     }
-    check_runtime(std::max(std::abs(before), std::abs(after)) < (int64_t{1} << 48), "pad ", pad, " is too large");
+    check_runtime(before > -(int64_t{1} << 48) && before < int64_t{1} << 48 && after > -(int64_t{1} << 48) &&
+                      after < int64_t{1} << 48,
+                  "pad ", pad, " is too large");
     out[axis] = size + before + after;
     check_runtime(out[axis] >= 0, "pad ", pad, " takes more from axis ", static_cast<int64_t>(axis), " than its size ",
                   size);

@@ -1,9 +1,26 @@
 // _unfold_grad: windows added up where they came from; the gradient of unfold.
+#include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
 
 namespace hw {
+
+/// That x holds the windows of a tensor of the given size.
+static Dims shape_of(const InferCtx& c) {
+  Dims size = c.attr("input_sizes").ints(), windows = size;
+  const int64_t axis = c.attr("dim").i64(), width = c.attr("size").i64(), step = c.attr("step").i64();
+  for (int64_t n : size) check_runtime(n >= 0, "a size cannot be negative, got ", size);
+  check_runtime(axis >= 0 && axis < std::max<int64_t>(1, static_cast<int64_t>(size.size())), "axis ", axis,
+                " is not in ", size);
+  const int64_t n = size.empty() ? 1 : size[static_cast<size_t>(axis)];
+  check_runtime(width >= 0 && width <= n && step > 0, "windows of ", width, " at distance ", step, " do not fit size ",
+                n);
+  if (!size.empty()) windows[static_cast<size_t>(axis)] = (n - width) / step + 1;
+  windows.push_back(width);
+  check_runtime(c.in[0].shape == windows, "x is ", c.in[0], ", the windows have shape ", windows);
+  return size;
+}
 
 static const RegisterOp op =
     OpDef("_unfold_grad")
@@ -13,7 +30,7 @@ static const RegisterOp op =
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .attr_required("size", AttrValue::Kind::Int, "elements of a window")
         .attr_required("step", AttrValue::Kind::Int, "from one window to the next")
-        .out("y", dtype::same, [](const InferCtx& c) { return c.attr("input_sizes").ints(); })
+        .out("y", dtype::same, shape_of)
         .internal()
         .sbp([](SbpCtx& c) { c.add({partial_sum()}, {partial_sum()}); })
         .grad("",
