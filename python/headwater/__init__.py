@@ -11,9 +11,18 @@ from typing import Any as _Any
 if _extension_dir := _os.environ.get("HEADWATER_EXTENSION_DIR"):  # another build than the release one: asan, debug
     __path__.insert(0, _extension_dir)
 
+# libgomp reads its settings when it is loaded. By default its idle threads spin for milliseconds, which starves whatever else runs
+# on the machine; a short spin keeps fork and join quick and lets idle threads sleep.
+_patience = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}.isdisjoint(_os.environ)
+if _patience:
+    _os.environ["GOMP_SPINCOUNT"] = "5000"
+
 from . import _C
 from ._C import Generator, Tensor, dtype
 from ._types import Size, device
+
+if _patience:
+    del _os.environ["GOMP_SPINCOUNT"]
 
 bool = _C.bool
 uint8, int8, int16, int32, int64 = _C.uint8, _C.int8, _C.int16, _C.int32, _C.int64
