@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import headwater as hw
-import numpy as np
-import pytest
 import torch
 import torch.nn.functional as F
 
-from harness import FLOATS, Sample, op_test, randn, uniform
+from harness import FLOATS, Sample, op_test, randn
 
 LOOSE = {"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-4}
 

@@ -18,7 +18,7 @@ struct IndexPlan {
   Dims common, y_common;   // the index tensors' broadcast shape; y's strides over it
   Dims pre, x_pre, y_pre;  // sizes and strides
   Dims post, x_post, y_post;
-  bool wraps = true;         // whether negative indices count from the end
+  bool wraps = true;                                 // whether negative indices count from the end
   int64_t count = 0, pre_count = 0, post_count = 0;  // products of the sizes
 
   size_t scratch_bytes() const { return static_cast<size_t>(count) * sizeof(int64_t); }
