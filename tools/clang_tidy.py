@@ -36,9 +36,12 @@ class Unit:
 
 
 def units(root: Path) -> list[Unit]:
-    """All units of src/ and python/. Left out: tests, and headers that Highway includes once per instruction set, which do
-    not compile by themselves (their sources show them to clang-tidy)."""
+    """All units of src/ and python/. Left out: tests; headers that Highway includes once per instruction set, which do not
+    compile by themselves (their sources show them to clang-tidy); and src/ops, unless --ops is given: some hundred
+    declarations, which the registry's self-check and the generic tests read, would take most of the time."""
     files = [path for path in tree.files(root) if path.relative_to(root).parts[0] in ("src", "python")]
+    if "--ops" not in sys.argv:
+        files = [path for path in files if not path.is_relative_to(root / "src/ops")]
     found = []
     for path in files:
         if path.suffix == ".cpp" and not path.stem.endswith("_test"):

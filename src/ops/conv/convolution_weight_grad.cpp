@@ -29,7 +29,8 @@ static void weight_grad_grad(GradCtx& g) {
 
 static double weight_grad_flops(const InferCtx& c) {
   Dims w = convolution_weight_shape(c);
-  return 2.0 * static_cast<double>(c.in[0].numel()) * static_cast<double>(numel(w) / std::max<int64_t>(1, w[0]));
+  const int64_t taps = numel(w) / std::max<int64_t>(1, w[0]);  // per element of the input
+  return 2.0 * static_cast<double>(c.in[0].numel()) * static_cast<double>(taps);
 }
 
 static const RegisterOp op =
