@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 
 def run(*arguments):
     environment = {**os.environ, "PYTHONPATH": "python" + os.pathsep + os.environ.get("PYTHONPATH", "")}
+    environment["HEADWATER_NUM_THREADS"] = "1"  # tests run side by side
     return subprocess.run(
         [sys.executable, "-m", "headwater", "demo", *arguments], capture_output=True, text=True, env=environment, timeout=115
     )

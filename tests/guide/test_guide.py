@@ -33,7 +33,7 @@ def test_page(page, tmp_path):
     script = tmp_path / page.replace(".md", "_md.py")
     script.write_text(code + "\n")
     path = os.pathsep.join([str(Path("python").resolve()), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"}
+    environment = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg", "HEADWATER_NUM_THREADS": "1"}  # tests run side by side
     out = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=110)
     assert out.returncode == 0, out.stderr[-3000:]
 
