@@ -203,9 +203,11 @@ std::unique_ptr<Kernel> prepare_plain(const KernelRequest& request, std::string&
     why_not = "an operand is empty or expanded";
     return nullptr;
   }
+  constexpr int64_t kMost = int64_t{1} << 30;  // it computes sizes in 32 bits
   for (int a = 0; a < 3; ++a)
-    if (g.padding[a] < 0) {
-      why_not = "negative padding";
+    if (g.padding[a] < 0 ||
+        std::max({g.padding[a], g.stride[a], g.dilation[a] * g.kernel[a], g.in[a], g.out[a]}) > kMost) {
+      why_not = "negative padding, or a size beyond 2^30";
       return nullptr;
     }
   match_team();

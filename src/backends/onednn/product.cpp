@@ -30,6 +30,10 @@ bool accepts(const ProductRequest& r, std::string& why_not) {
     why_not = "empty";
     return false;
   }
+  if (std::max({p.batch, p.m, p.n, p.k}) > int64_t{1} << 30) {
+    why_not = "a size beyond 2^30";
+    return false;
+  }
   if (p.alpha != 1 || (p.has_input && (p.beta != 1 || p.input_row != 0 || p.input_batch != 0 || p.input_col > 1))) {
     why_not = "adds only a bias, unscaled";
     return false;

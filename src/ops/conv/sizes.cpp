@@ -9,11 +9,15 @@
 
 namespace hw {
 
+constexpr int64_t kMostSize = int64_t{1} << 31;  // so that no product of two overflows
+
 int64_t per_axis(const AttrValue& attr, int64_t axis, int64_t ndim, const char* what) {
   const Dims& v = attr.ints();
   check_runtime(v.size() == 1 || static_cast<int64_t>(v.size()) == ndim, what, " needs one value or ", ndim, ", got ",
                 v);
-  return v[v.size() == 1 ? 0 : static_cast<size_t>(axis)];
+  int64_t value = v[v.size() == 1 ? 0 : static_cast<size_t>(axis)];
+  check_runtime(value >= -kMostSize && value <= kMostSize, what, " ", value, " is beyond 2^31");
+  return value;
 }
 
 Dims spread(const AttrValue& attr, int64_t ndim, const char* what) {
@@ -97,6 +101,7 @@ static const Op convolution{"convolution"}, input_grad{"convolution_input_grad"}
 
 /// An input without a batch axis gets one; returns whether it did.
 static bool with_batch(Tensor& x, int64_t ndim) {
+  for (int64_t n : x.shape()) check_runtime(n <= kMostSize, "an axis of ", n, " elements is beyond 2^31");
   check_runtime(x.ndim() == ndim + 2 || x.ndim() == ndim + 1, "input must have ", ndim + 2,
                 " axes [batch, channels, ...] or ", ndim + 1, " without the batch, got ", x.shape());
   if (x.ndim() == ndim + 2) return false;

@@ -72,6 +72,7 @@ void leading_axes(SbpCtx& c, int64_t ndim) {
 }  // namespace sbp
 
 static void check_axes(const Tensor& x, int64_t ndim) {
+  for (int64_t n : x.shape()) check_runtime(n <= int64_t{1} << 31, "an axis of ", n, " elements is beyond 2^31");
   check_runtime(x.ndim() == ndim + 2 || x.ndim() == ndim + 1, "input must have ", ndim + 2,
                 " axes [batch, channels, ...] or ", ndim + 1, " without the batch, got ", x.shape());
 }

@@ -17,6 +17,7 @@ static Dims interpolate_shape(const InferCtx& c) {
     size_t axis = out.size() - size.size() + a;
     check_runtime(size[a] > 0 && out[axis] > 0, "input and output sizes must be positive, got ", c.in[0].shape, " and ",
                   size);
+    check_runtime(size[a] <= int64_t{1} << 28, "an axis of ", size[a], " points is more than 2^28");
     out[axis] = size[a];
   }
   return out;

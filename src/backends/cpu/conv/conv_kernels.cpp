@@ -20,7 +20,7 @@ size_t round64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t piece_size(int64_t total, int64_t bytes_each, int64_t units, int64_t multiple) {
   int64_t fit = std::max<int64_t>(multiple, kColumnBytes / std::max<int64_t>(1, bytes_each) / multiple * multiple);
   int64_t pieces = std::max<int64_t>(1, (total + fit - 1) / fit);
-  while (units * pieces < num_threads() && pieces * multiple < total) ++pieces;
+  while (units > 0 && units * pieces < num_threads() && pieces * multiple < total) ++pieces;
   int64_t size = (total + pieces - 1) / pieces;
   return std::max<int64_t>(1, std::min(total, (size + multiple - 1) / multiple * multiple));
 }
