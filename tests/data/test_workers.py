@@ -298,3 +298,22 @@ def test_memory_is_used_again_but_never_while_it_is_held():
     whole = list(DataLoader(Numbered(), 2, num_workers=2))
     assert [b[0, 0].item() for b in whole] == list(range(0, 60, 2))
     assert [b[1, -1].item() for b in whole] == list(range(1, 60, 2))
+
+
+class Heavy(Dataset):
+    """Work that would go to the thread team, which does not exist in a forked process."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        x = hw.full((4, 16, 64, 64), float(i))
+        y = hw.nn.functional.conv2d(x, hw.ones(16, 16, 3, 3), padding=1).relu()
+        return (hw.ones(512, 512) @ hw.ones(512, 512)).sum() + y[0, 0, 5, 5]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_heavy_operators_in_workers(method):
+    here = [Heavy()[i].item() for i in range(4)]  # starts the team of this process
+    loader = DataLoader(Heavy(), 2, num_workers=2, multiprocessing_context=method, timeout=60)
+    assert [v for batch in loader for v in batch.tolist()] == here
