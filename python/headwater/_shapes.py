@@ -42,7 +42,8 @@ def _indexing(namespace: dict[str, Any], tensor: type) -> None:
 
     def nonzero(input: Any, as_tuple: bool = False) -> Any:
         """Returns the indices of the elements that are not zero, [count, axes]; with as_tuple=True one tensor for each axis."""
-        rows = plain_nonzero(input if input.ndim or not as_tuple else input.reshape(1))
+        scalar = as_tuple and isinstance(input, tensor) and input.ndim == 0
+        rows = plain_nonzero(input.reshape(1) if scalar else input)
         return rows.unbind(1) if as_tuple else rows
 
     def index_put_(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
@@ -88,6 +89,9 @@ def _shapes(namespace: dict[str, Any], tensor: type) -> None:
     def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
         if isinstance(indices_or_sections, int):
             return plain_split(input, indices_or_sections, None, dim)
+        if not isinstance(indices_or_sections, (list, tuple)):
+            kind = type(indices_or_sections).__name__
+            raise TypeError(f"tensor_split(): indices_or_sections must be an int or a list of ints, got {kind}")
         return plain_split(input, None, [int(i) for i in indices_or_sections], dim)
 
     namespace["tensor_split"] = tensor.tensor_split = _named(tensor_split, plain_split)  # type: ignore[attr-defined]

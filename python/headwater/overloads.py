@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _recurrent, _reductions, _shapes
+from . import _C, _recurrent, _reductions, _shapes
 
 
 def _contractions(namespace: dict[str, Any]) -> None:
@@ -19,6 +19,9 @@ def _contractions(namespace: dict[str, Any]) -> None:
     def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         """Returns the sum of products over the last `dims` axes of a and the first of b, or over two lists of axes."""
         if isinstance(dims, int):
+            for name, t in (("a", a), ("b", b)):
+                if not isinstance(t, _C.Tensor):
+                    raise TypeError(f"tensordot(): argument '{name}' must be a Tensor, got {type(t).__name__}")
             if not 0 <= dims <= min(a.ndim, b.ndim):
                 raise IndexError(f"tensordot: dims={dims} axes do not fit tensors with {a.ndim} and {b.ndim} axes")
             dims = (list(range(a.ndim - dims, a.ndim)), list(range(dims)))

@@ -28,7 +28,8 @@ SECONDS = 20       # per op
 LARGEST = 1 << 20  # elements: larger results are not compared
 LOOSE = {"float16": 5e-3, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 # Results without defined values; signbit: the sign of a converted NaN.
-UNCOMPARED = ("signbit", "empty", "new_empty", "empty_like", "empty_strided")
+# Without values, or with another argument list than torch's function of that name (losses and softmin: F's is the measure, in op_test).
+UNCOMPARED = ("signbit", "empty", "new_empty", "empty_like", "empty_strided", "softmin")
 
 
 def limit_memory() -> None:
@@ -71,6 +72,13 @@ def known(name: str, args: list, kwargs: dict, got: list) -> bool:
     floats = [t for t in given if "float" in t.dtype or "complex" in t.dtype]
     if any(t.special for t in floats) and any(not (g.is_floating_point() or g.is_complex()) for g in got):
         return name not in ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite")  # NaN as an integer: undefined
+    if name in ("linspace", "logspace"):  # infinite ends and powers beyond an integer dtype: torch's own kernels disagree
+        numbers = [v for v in [*args, *kwargs.values()] if isinstance(v, (int, float)) and not isinstance(v, bool)]
+        return any(abs(v) > 1e6 or v != v for v in numbers)
+    if name in ("var_mean", "std_mean", "var", "std") and any(t.special for t in floats):
+        return True  # an infinite variance or NaN: the order of summation decides
+    if name in ("kthvalue", "median", "mode", "topk", "sort", "argsort", "msort") and any(t.layout == "expanded" or "int" in t.dtype for t in given):
+        return True  # equal elements: which index is returned is open
     if name == "gelu" and any(t.special for t in floats):
         return True  # torch: gelu(inf) is NaN in long tensors
     if name == "logit" and any("16" in t.dtype for t in floats):
@@ -151,7 +159,8 @@ class Worker:
         except BaseException as e:  # noqa: BLE001  any other class is what this looks for
             self.say(index=self.index, finding="exception", call=text, detail=f"{type(e).__name__}: {e}")
             return
-        if info["random"] or name in UNCOMPARED:
+        drew = hw.default_generator.get_state()[1] > 0  # a random op, or one made of them
+        if drew or name in UNCOMPARED or info["file"].startswith("src/ops/loss/"):
             return
         self.say(index=self.index, op=name, phase="torch", call=text)
         try:

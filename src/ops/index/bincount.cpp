@@ -18,7 +18,7 @@ static const RegisterOp op =
           const int64_t least = attrs[0].i64();
           check_runtime(least >= 0, "minlength cannot be negative, got ", least);
           const bool weighted = in[1].defined();
-          DType dtype = !weighted ? DType::I64 : is_floating(in[1].dtype()) ? in[1].dtype() : DType::F64;
+          DType dtype = !weighted ? DType::I64 : in[1].dtype() == DType::F32 ? DType::F32 : DType::F64;
           int64_t size = least;
           const Tensor x = to(in[0].alias(), DType::I64);
           if (x.numel()) {

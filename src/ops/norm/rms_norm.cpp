@@ -21,7 +21,7 @@ static const RegisterOp op =
             "Returns x / sqrt(mean(x^2) + eps) * weight, with the mean over the last axes, whose sizes are "
             "`normalized_shape` "
             "(Zhang, Sennrich 2019).")
-        .example(">>> hw.rms_norm(hw.tensor([[3.0, 3.0]]), (2,))\ntensor([[1.0000, 1.0000]])")
+        .example(">>> hw.rms_norm(hw.tensor([[3.0, 3.0]]), (2,))\ntensor([[1., 1.]])")
         .in("input", "[..., *normalized_shape]", floating)
         .attr_required("normalized_shape", AttrValue::Kind::Ints, "the sizes of the last axes")
         .in_optional("weight", "normalized_shape", floating)

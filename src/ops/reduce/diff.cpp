@@ -19,7 +19,7 @@ static const RegisterOp op = OpDef("diff")
                                    check_runtime(x.ndim() > 0, "diff needs at least one axis, got a 0-d tensor");
                                    check_runtime(attrs[0].i64() >= 0, "n cannot be negative, got ", attrs[0].i64());
                                    const int64_t dim = normalize_axis(attrs[1].i64(), x.ndim());
-                                   if (in[1].defined() || in[2].defined()) {
+                                   if (attrs[0].i64() > 0 && (in[1].defined() || in[2].defined())) {
                                      Tensors list;
                                      if (in[1].defined()) list.push_back(in[1]);
                                      list.push_back(x);
