@@ -8,7 +8,6 @@ import argparse
 import gc
 import importlib
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -45,23 +44,29 @@ def training_step(m: Any, task: str) -> Callable[[], float]:
     return step
 
 
+def _status_mib(field: str) -> float:
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) / 1024 for line in f if line.startswith(field))
+
+
 def _measure_memory(framework: str, task: str, threads: int) -> None:
-    """Prints the growth of the peak resident size over three steps, in MiB."""
+    """Prints how far three steps raise the resident size above what the imported framework holds, in MiB."""
     m = importlib.import_module(framework)
     m.set_num_threads(threads)
     m.ones(8).exp().sum()
     gc.collect()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew: imports have one of their own
+    before = _status_mib("VmRSS")
     step = training_step(m, task)
     for _ in range(3):
         step()
-    print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
+    print(json.dumps(_status_mib("VmHWM") - before))
 
 
 def peak_memory(framework: str, task: str, threads: int) -> float:
     """The same in a process of its own."""
     out = subprocess.run([sys.executable, __file__, "--memory-of", framework, "--only", task, "--threads", str(threads)], check=True,
-                         capture_output=True, text=True, cwd=Path(__file__).parent).stdout
+                         capture_output=True, text=True).stdout
     return float(json.loads(out.splitlines()[-1]))
 
 
