@@ -27,9 +27,10 @@ class EmbeddingGrad final : public Kernel {
     dy_strides_.pop_back();
     reduced_ = is_reduced(dw_.dtype);
   }
-  // Row numbers; how often each row occurs; and float sums for 16-bit types.
+  // Row numbers; how often each row occurs; and, for 16-bit types, float sums of the rows that occur and where each has its sum.
   size_t scratch_bytes() const override {
-    return static_cast<size_t>(2 * count_ + rows_) * 8 + (reduced_ ? static_cast<size_t>(rows_ * features_) * 4 : 0);
+    const int64_t sums = std::min(count_, rows_) * features_;
+    return static_cast<size_t>(2 * count_ + rows_) * 8 + (reduced_ ? static_cast<size_t>(rows_ * 8 + sums * 4) : 0);
   }
   void run(const KernelArgs& args) const override {
     int64_t* row = static_cast<int64_t*>(args.scratch);
@@ -41,31 +42,65 @@ class EmbeddingGrad final : public Kernel {
       for (int64_t i = 0; i < count_; ++i) ++occurs[row[i]];
     }
     visit_floating(dw_.dtype, [&]<class T>(Type<T>) {
-      constexpr bool kReduced = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-      using A = Accumulate<T>;
-      A* table = kReduced ? reinterpret_cast<A*>(occurs + rows_) : static_cast<A*>(args.outputs[0]);
-      const int64_t pitch = kReduced ? features_ : strides_of(dw_)[0], column = kReduced ? 1 : strides_of(dw_)[1];
-      const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, features_));
-      parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
-        if (column == 1 && pitch == features_) return std::fill(table + begin * pitch, table + end * pitch, A(0));
-        for (int64_t r = begin; r < end; ++r)
-          for (int64_t k = 0; k < features_; ++k) table[r * pitch + k * column] = A(0);
-      });
-      parallel_for(features_, std::max<int64_t>(16, 16384 / std::max<int64_t>(1, count_)),
-                   [&](int64_t begin, int64_t end) {
-                     add_columns<T>(args, row, from, occurs, table, pitch, column, begin, end);
-                   });
-      if constexpr (kReduced)
-        parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
-          const Dims to = strides_of(dw_);
-          T* dw = static_cast<T*>(args.outputs[0]);
-          for (int64_t r = begin; r < end; ++r)
-            for (int64_t k = 0; k < features_; ++k) dw[r * to[0] + k * to[1]] = T(table[r * pitch + k]);
-        });
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        run_reduced<T>(args, row, from, occurs);
+      else
+        run_plain<T>(args, row, from, occurs);
     });
   }
 
  private:
+  int64_t row_grain() const { return std::max<int64_t>(1, 65536 / std::max<int64_t>(1, features_)); }
+  int64_t column_grain() const { return std::max<int64_t>(16, 16384 / std::max<int64_t>(1, count_)); }
+
+  /// Sets rows [begin, end) of the result to zero.
+  template <class T>
+  void clear(T* dw, int64_t begin, int64_t end) const {
+    const Dims to = strides_of(dw_);
+    if (to[1] == 1 && to[0] == features_) return std::fill(dw + begin * features_, dw + end * features_, T());
+    for (int64_t r = begin; r < end; ++r)
+      for (int64_t k = 0; k < features_; ++k) dw[r * to[0] + k * to[1]] = T();
+  }
+
+  template <class T>
+  void run_plain(const KernelArgs& args, const int64_t* row, const int64_t* from, const int64_t* occurs) const {
+    T* dw = static_cast<T*>(args.outputs[0]);
+    const Dims to = strides_of(dw_);
+    parallel_for(rows_, row_grain(), [&](int64_t begin, int64_t end) { clear(dw, begin, end); });
+    parallel_for(features_, column_grain(), [&](int64_t begin, int64_t end) {
+      add_columns<T>(args, row, row, from, occurs, dw, to[0], to[1], begin, end);
+    });
+  }
+
+  /// 16-bit rows are summed in float; only the rows that occur have sums, and only they are converted.
+  template <class T>
+  void run_reduced(const KernelArgs& args, const int64_t* row, const int64_t* from, int64_t* occurs) const {
+    int64_t* place = occurs + rows_;  // row -> its sums, or -1
+    float* sums = reinterpret_cast<float*>(place + rows_);
+    std::fill(place, place + rows_, int64_t{-1});
+    int64_t distinct = 0;
+    for (int64_t i = 0; i < count_; ++i)
+      if (place[row[i]] < 0) place[row[i]] = distinct++;
+    parallel_for(distinct, row_grain(), [&](int64_t begin, int64_t end) {
+      std::fill(sums + begin * features_, sums + end * features_, 0.0f);
+    });
+    parallel_for(features_, column_grain(), [&](int64_t begin, int64_t end) {
+      add_columns<T>(args, row, place, from, occurs, sums, features_, 1, begin, end);
+    });
+    T* dw = static_cast<T*>(args.outputs[0]);
+    const Dims to = strides_of(dw_);
+    parallel_for(rows_, row_grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        if (place[r] < 0) {
+          clear(dw, r, r + 1);
+          continue;
+        }
+        const float* sum = sums + place[r] * features_;
+        for (int64_t k = 0; k < features_; ++k) dw[r * to[0] + k * to[1]] = T(sum[k]);
+      }
+    });
+  }
+
   /// The row of each gradient and where it lies.
   bool list(const KernelArgs& args, int64_t* row, int64_t* from) const {
     int64_t i = 0, bad = -1;
@@ -82,13 +117,14 @@ class EmbeddingGrad final : public Kernel {
     return bad < 0;
   }
 
+  /// Adds columns [begin, end) of every gradient to the row of `table` where its own row lies (`place` by row, or `row` itself).
   template <class T, class A>
-  void add_columns(const KernelArgs& args, const int64_t* row, const int64_t* from, const int64_t* occurs, A* table,
-                   int64_t pitch, int64_t column, int64_t begin, int64_t end) const {
+  void add_columns(const KernelArgs& args, const int64_t* row, const int64_t* place, const int64_t* from,
+                   const int64_t* occurs, A* table, int64_t pitch, int64_t column, int64_t begin, int64_t end) const {
     for (int64_t i = 0; i < count_; ++i) {
       if (row[i] == padding_) continue;
       const T* __restrict dy = static_cast<const T*>(args.inputs[0]) + from[i];
-      A* __restrict to = table + row[i] * pitch;
+      A* __restrict to = table + (place == row ? row[i] : place[row[i]]) * pitch;
       if (by_frequency_) {
         const A factor = A(1) / static_cast<A>(occurs[row[i]]);
         for (int64_t k = begin; k < end; ++k) to[k * column] += static_cast<A>(dy[k * step_]) * factor;
