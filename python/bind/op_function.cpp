@@ -45,6 +45,11 @@ OpInfo& info_of(const OpDef& op) {
   return *all.back();
 }
 
+/// The name of the Python function: `add_` for the in-place form of `add`; `copy_` is in place by itself.
+std::string shown_name(const OpDef& op, bool inplace) {
+  return inplace && !op.name().ends_with("_") ? op.name() + "_" : op.name();
+}
+
 /// Keywords that every op of a kind takes, whatever its declaration says.
 struct Extras {
   Tensors out;
@@ -283,7 +288,7 @@ PyObject* call_info(OpInfo& info, PyObject* const* args, size_t n, PyObject* kwn
     return run_call(c, inplace);
   } catch (const Error& e) {
     if (e.message().starts_with(info.op->name())) throw;
-    throw Error(e.kind(), text(info.op->name(), inplace ? "_" : "", "(): ", e.message()));
+    throw Error(e.kind(), text(shown_name(*info.op, inplace), "(): ", e.message()));
   }
 }
 
@@ -308,7 +313,7 @@ PyObject* op_function_get(PyObject* self, PyObject* obj, PyObject*) {
 
 std::string op_function_name(PyObject* self) {
   auto* f = reinterpret_cast<OpFunction*>(self);
-  return f->info->op->name() + (f->inplace ? "_" : "");
+  return shown_name(*f->info->op, f->inplace);
 }
 
 PyObject* op_function_repr(PyObject* self) {

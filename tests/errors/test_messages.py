@@ -124,3 +124,11 @@ def test_message(call: Callable, exception: type, message: str) -> None:
         call()
     assert type(caught.value) is exception
     assert str(caught.value) == message
+
+
+def test_in_place_names_end_with_one_underscore():
+    with pytest.raises(TypeError, match=r"^copy_\(\): argument 'other'"):
+        ones().copy_("x")
+    with pytest.raises(TypeError, match=r"^add_\(\): argument 'other'"):
+        ones().add_("x")
+    assert repr(hw.Tensor.copy_) == "<headwater op copy_>" and repr(hw.Tensor.add_) == "<headwater op add_>"
