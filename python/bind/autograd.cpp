@@ -64,6 +64,7 @@ class PythonNode final : public GradNode {
     f_.reset();
   }
   std::string_view name() const override { return name_; }
+  bool released() const override { return !f_.is_valid(); }
   Tensors apply(std::span<const Tensor> dy, bool keep) override {
     check_runtime(static_cast<bool>(f_), "the graph behind ", name_,
                   " was already used for a backward pass and freed; pass retain_graph=True the first time");
@@ -120,6 +121,10 @@ void bind_autograd(nb::module_& m) {
           return tuple_of(grad(tensors_from(roots, false), tensors_from(gradients, true), tensors_from(inputs, false),
                                retain, create, allow_unused));
         });
+  m.def("graph_released", [](nb::handle t) {
+    Ref<GradNode> fn = grad_fn(tensor_of(t.ptr()));
+    return fn && fn->released();
+  });
   m.def("is_grad_enabled", [] { return grad_mode().enabled; });
   m.def("set_grad_enabled", [](bool on) { return std::exchange(grad_mode().enabled, on); });
   m.def("is_inference_mode", [] { return grad_mode().inference; });

@@ -8,6 +8,8 @@
 
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "compiler/capture/capture.h"
+#include "core/read_guard.h"
 #include "op/math.h"
 
 namespace nb = nanobind;
@@ -157,6 +159,7 @@ Tensor stacked(nb::handle data) {
 }
 
 nb::object to_numpy(const Tensor& t, nb::handle owner) {
+  check_readable(t, "numpy()");
   check_runtime(!requires_grad(t), "numpy(): the tensor requires gradients; use detach().numpy()");
   check_type(t.dtype() != DType::BF16,
              "NumPy has no bfloat16; use .float().numpy(), or .view(headwater.int16).numpy()");
@@ -175,6 +178,7 @@ nb::object to_numpy(const Tensor& t, nb::handle owner) {
 
 nb::object dlpack_capsule(nb::handle self) {
   const Tensor& t = tensor_of(self.ptr());
+  check_readable(t, "__dlpack__()");
   check_runtime(!requires_grad(t), "__dlpack__: the tensor requires gradients; use detach()");
   size_t shape[kMaxDims];
   for (size_t i = 0; i < t.shape().size(); ++i) shape[i] = static_cast<size_t>(t.shape()[i]);
@@ -237,6 +241,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   if (!is_array)
     check_type(PySequence_Check(data) && !PyUnicode_Check(data) && !PyBytes_Check(data), "a tensor cannot be made of ",
                Py_TYPE(data)->tp_name);
+  if (is_array) check_not_capturing("tensor()");
   bool bf16 = is_array && nb::hasattr(data, "dtype") && python_text(nb::handle(data).attr("dtype")) == "bfloat16";
   nb::object array = bf16 ? nb::borrow(data) : native_array(data);
   Tensor t = from_array(array, true);
@@ -252,11 +257,14 @@ void bind_exchange(nb::module_& m) {
       "tensor_from_data",
       [](nb::handle data, nb::handle dtype, bool with_grad) {
         Tensor t = tensor_from_data(data.ptr(), optional_dtype(dtype));
+        if (Capture* c = current_capture(); c && !is_abstract(t)) [[unlikely]]
+          c->note_constant(t);
         if (with_grad) set_requires_grad(t, true);
         return nb::steal(wrap(t));
       },
       nb::arg("data"), nb::arg("dtype").none(), nb::arg("requires_grad"));
   m.def("from_numpy", [](nb::handle array) {
+    check_not_capturing("from_numpy()");
     check_type(nb::hasattr(array, "__array_interface__"), "from_numpy: expected a NumPy array, got ",
                Py_TYPE(array.ptr())->tp_name);
     bool bf16 = python_text(array.attr("dtype")) == "bfloat16";
@@ -272,6 +280,7 @@ void bind_exchange(nb::module_& m) {
   m.def("to_numpy", [](nb::handle t) { return to_numpy(tensor_of(t.ptr()), t); });
   m.def("to_dlpack", &dlpack_capsule);
   m.def("from_dlpack", [](nb::handle source) {
+    check_not_capturing("from_dlpack()");
     Array a;
     if (!nb::try_cast(source, a))
       fail(ErrorKind::Type, "from_dlpack: ", Py_TYPE(source.ptr())->tp_name,

@@ -234,7 +234,7 @@ PyObject* run_call(Call& c, bool inplace) {
     }
     changed[static_cast<size_t>(~order[i])] = attr_from(a, c.values[i]);
   }
-  if (inplace) return wrap(eager().call_inplace(op, in, *attrs));
+  if (inplace) return wrap(interpreter().call_inplace(op, in, *attrs));
   if (!c.extras.out.empty()) {
     static const Op copy{"copy_"};
     Tensors results = interpreter().call(op, in, *attrs);

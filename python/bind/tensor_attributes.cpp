@@ -1,8 +1,10 @@
 // Attributes and methods of Tensor that are no operators.
 #include "autograd/backward.h"
+#include "autograd/journal.h"
 #include "autograd/node.h"
 #include "bind/bind.h"
 #include "core/allocator.h"
+#include "core/read_guard.h"
 #include "op/math.h"
 
 namespace hw::bind {
@@ -28,7 +30,10 @@ PyObject* device_of(const Tensor& t) { return PyUnicode_FromString(text(t.device
 PyObject* itemsize_of(const Tensor& t) { return PyLong_FromLongLong(dtype_size(t.dtype())); }
 PyObject* nbytes_of(const Tensor& t) { return PyLong_FromSize_t(t.nbytes()); }
 PyObject* offset_of(const Tensor& t) { return PyLong_FromLongLong(t.offset()); }
-PyObject* pointer_of(const Tensor& t) { return PyLong_FromVoidPtr(t.data()); }
+PyObject* pointer_of(const Tensor& t) {
+  check_readable(t, "data_ptr()");
+  return PyLong_FromVoidPtr(t.data());
+}
 PyObject* version_of(const Tensor& t) { return PyLong_FromUnsignedLong(t.version()); }
 PyObject* item_of(const Tensor& t) { return scalar_object(t.item()); }
 PyObject* detached(const Tensor& t) { return wrap(detach(t)); }
@@ -52,6 +57,8 @@ PyObject* base_of(const Tensor& t) {
 }
 
 PyObject* grad_of(const Tensor& t) {
+  if (t_grad_journal) [[unlikely]]
+    t_grad_journal->reading(t);
   const GradMeta* m = grad_meta(t);
   if (!m) return Py_NewRef(Py_None);
   return wrap(m->retained ? m->retained->grad : m->grad);
@@ -61,6 +68,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         const Tensor& t = tensor_of(self);
+        if (t_grad_journal) [[unlikely]]
+          t_grad_journal->writing(t);
         if (!value || value == Py_None) {
           if (GradMeta* m = grad_meta(t)) m->grad = Tensor();
           return 0;
@@ -97,6 +106,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         check_type(value && is_tensor(value), "data must be a Tensor");
+        check_not_capturing("assigning .data");
         TensorBody& to = *tensor_of(self).body();
         const TensorBody& from = *tensor_of(value).body();
         to.storage = from.storage;

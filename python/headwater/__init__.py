@@ -61,7 +61,7 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
-_LAZY = {"nn", "optim", "data", "amp", "cli", "ops", "serialization", "onnx"}
+_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization", "onnx"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -74,6 +74,10 @@ def __getattr__(name: str) -> _Any:
         from . import serialization
 
         return getattr(serialization, name)
+    if name in ("compile", "CompileError"):
+        from . import compiler
+
+        return getattr(compiler, name)
     if name == "autocast":
         from .amp import autocast
 
@@ -82,4 +86,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "save", "load", "autocast"})
+    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "compile", "CompileError"})

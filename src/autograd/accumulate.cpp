@@ -1,6 +1,7 @@
 // Accumulation of gradients.
 #include "autograd/accumulate.h"
 
+#include "autograd/journal.h"
 #include "autograd/mode.h"
 #include "base/error.h"
 #include "op/math.h"
@@ -36,6 +37,10 @@ class AccumulateNode final : public GradNode {
  private:
   void add(GradMeta& m, const Tensor& g) {
     bool graph = t_grad_mode.enabled;
+    if (t_grad_journal) [[unlikely]] {
+      t_grad_journal->reading(leaf_);
+      if (!m.grad.defined() || graph) t_grad_journal->writing(leaf_);
+    }
     if (!m.grad.defined()) {
       // Taken over when it is a plain tensor that only this call holds; else copied, so that nobody's later write shows in it.
       bool ours =

@@ -37,6 +37,7 @@ class GradNode : public RefCounted {
   /// Gradients of the inputs from those of the outputs (undefined where none arrived). `keep`: the graph is used again.
   virtual Tensors apply(std::span<const Tensor> dy, bool keep) = 0;
   virtual void release_saved() {}
+  virtual bool released() const { return false; }  // what it saved was given up after a backward pass
   virtual bool is_accumulator() const { return false; }
 
   uint64_t sequence() const { return sequence_; }

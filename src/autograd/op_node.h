@@ -27,6 +27,7 @@ class OpNode final : public GradNode {
   std::string_view name() const override { return op_.name(); }
   Tensors apply(std::span<const Tensor> dy, bool keep) override;
   void release_saved() override;
+  bool released() const override { return released_; }
 
  private:
   Tensors unpack_inputs() const;

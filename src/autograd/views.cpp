@@ -66,6 +66,7 @@ class CopySlices final : public GradNode {
   }
   std::string_view name() const override { return inner_->name(); }
   void release_saved() override { inner_->release_saved(); }
+  bool released() const override { return inner_->released(); }
   Tensors apply(std::span<const Tensor> dy, bool keep) override {
     if (!dy[0].defined()) return Tensors(next.size());
     Tensor whole = geometry_.laid_out(dy[0]);

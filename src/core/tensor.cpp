@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/allocator.h"
+#include "core/read_guard.h"
 #include "core/visit.h"
 
 namespace hw {
@@ -106,6 +107,7 @@ TensorSpec Tensor::spec() const { return {body_->dtype, body_->wrapped, body_->d
 Scalar Tensor::item() const {
   check_runtime(numel() == 1, "item: a tensor of shape ", shape(), " has ", numel(),
                 " elements; only one element converts to a Python number");
+  check_readable(*this, "item()");
   return load_scalar(data(), dtype());
 }
 

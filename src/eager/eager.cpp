@@ -6,6 +6,7 @@
 #include "core/allocator.h"
 #include "core/generator.h"
 #include "eager/autocast.h"
+#include "eager/infer.h"
 #include "eager/prepared.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -24,44 +25,14 @@ struct Install {
 
 thread_local Generator* t_generator = nullptr;
 
-std::vector<TensorSpec> specs_of(std::span<const Tensor> tensors) {
-  std::vector<TensorSpec> specs(tensors.size());
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].defined()) specs[i] = tensors[i].spec();
-  return specs;
-}
-
-/// Puts "op(a=f32[2], ...): " in front of an error of the rules.
-template <class F>
-auto explained(const OpDef& op, std::span<const TensorSpec> in, const Attrs& attrs, F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    throw Error(e.kind(), text(call_text(op, in, attrs), ": ", e.message()));
-  }
-}
-
-/// A given output must be as inferred; only its dtype and strides may differ.
-void check_given(const OpDef& op, const TensorSpec& inferred, const Tensor& given) {
-  check_runtime(given.shape() == inferred.shape, "the result has shape ", inferred.shape,
-                ", but it is to be written into ", given);
-  check_runtime(can_cast(inferred.dtype, given.dtype()), "the result is ", inferred.dtype,
-                ", which cannot be stored in ", given, " without loss of kind");
-}
-
 const Prepared* prepare(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out,
                         const Signature& signature, uint64_t hash) {
   std::vector<TensorSpec> in_specs = specs_of(in);
   Prepared p = explained(op, in_specs, attrs, [&] {
+    Inferred inferred = infer_call(op, in_specs, attrs, out);
     Prepared made;
-    made.compute = compute_dtype(op, in_specs);
-    made.outputs = infer_outputs({op, in_specs, attrs, made.compute});
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (!out[i].defined()) continue;
-      check_given(op, made.outputs[i], out[i]);
-      made.outputs[i] = out[i].spec();
-    }
-    for (const TensorSpec& s : made.outputs) numel(s.shape);
+    made.compute = inferred.compute;
+    made.outputs = std::move(inferred.outputs);
     made.kernel = prepare_kernel({op.name(), in_specs, made.outputs, attrs, made.compute}, DeviceType::CPU);
     made.scratch = made.kernel->scratch_bytes();
     return made;
@@ -122,27 +93,6 @@ void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, s
   track_view(out[0], x);
 }
 
-void run_kernel(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
-  Signature signature;
-  append_signature(signature, op, in, attrs, out);
-  uint64_t hash = hash_signature(signature);
-  const Prepared* p = find_prepared(signature, hash);
-  if (!p) [[unlikely]]
-    p = prepare(op, in, attrs, out, signature, hash);
-  for (size_t i = 0; i < out.size(); ++i)
-    if (!out[i].defined()) out[i] = Tensor::empty_strided_unchecked(p->outputs[i]);
-  launch(op, in, attrs, *p, out);
-}
-
-/// Attributes with the hidden seed and draw filled in.
-Attrs with_draw(const OpDef& op, const Attrs& attrs) {
-  Attrs filled = attrs;
-  Generator& g = current_generator();
-  filled[static_cast<size_t>(op.attr_index("seed"))] = static_cast<int64_t>(g.seed());
-  filled[static_cast<size_t>(op.attr_index("draw"))] = static_cast<int64_t>(g.next_draw());
-  return filled;
-}
-
 void check_anomaly(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
   for (const Tensor& t : out) {
     if (!t.defined() || !has_nan(t)) continue;
@@ -160,6 +110,26 @@ void check_anomaly(const OpDef& op, std::span<const Tensor> in, const Attrs& att
 Generator& current_generator() { return t_generator ? *t_generator : default_generator(); }
 Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t_generator, g); }
 
+void EagerInterpreter::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  Signature signature;
+  append_signature(signature, op, in, attrs, out);
+  uint64_t hash = hash_signature(signature);
+  const Prepared* p = find_prepared(signature, hash);
+  if (!p) [[unlikely]]
+    p = prepare(op, in, attrs, out, signature, hash);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!out[i].defined()) out[i] = Tensor::empty_strided_unchecked(p->outputs[i]);
+  launch(op, in, attrs, *p, out);
+}
+
+Attrs EagerInterpreter::with_draw(const OpDef& op, const Attrs& attrs) {
+  Attrs filled = attrs;
+  Generator& g = current_generator();
+  filled[static_cast<size_t>(op.attr_index("seed"))] = static_cast<int64_t>(g.seed());
+  filled[static_cast<size_t>(op.attr_index("draw"))] = static_cast<int64_t>(g.next_draw());
+  return filled;
+}
+
 void EagerInterpreter::run(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   if (t_autocast.enabled && op.autocast() != Autocast::Same) [[unlikely]]
     if (Tensors cast = autocast_inputs(op, in); !cast.empty()) {
@@ -175,15 +145,16 @@ void EagerInterpreter::run(const OpDef& op, std::span<const Tensor> in, const At
     }
   if (op.kind() == OpKind::View) {
     run_view(op, in, attrs, out);
+    viewed(op, in, attrs, out[0]);
     if (should_record(op, in)) record(op, in, attrs, out);
     return;
   }
   if (op.is_random()) {
     Attrs filled = with_draw(op, attrs);
-    run_kernel(op, in, filled, out);
+    execute(op, in, filled, out);
     if (should_record(op, in)) record(op, in, filled, out);
   } else {
-    run_kernel(op, in, attrs, out);
+    execute(op, in, attrs, out);
     if (should_record(op, in)) record(op, in, attrs, out);
   }
   if (t_grad_mode.inference)
@@ -236,7 +207,7 @@ Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> i
   }
   Attrs filled = op.is_random() ? with_draw(op, attrs) : attrs;
   Tensor out = self;
-  run_kernel(op, in, filled, {&out, 1});
+  execute(op, in, filled, {&out, 1});
   self->storage->bump_version();
   if (recorded) record_inplace(op, in, before, filled);
   if (t_grad_mode.anomaly) [[unlikely]]

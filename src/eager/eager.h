@@ -5,11 +5,20 @@
 
 namespace hw {
 
-class EagerInterpreter final : public Interpreter {
+class EagerInterpreter : public Interpreter {
  public:
-  void run(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) override;
-  Tensors call(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) override;
-  Tensor call_inplace(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) override;
+  void run(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) final;
+  Tensors call(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) final;
+  Tensor call_inplace(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) final;
+
+ protected:
+  // What capture does otherwise; all the rest (autocast, views, the tape, in-place rules) it shares.
+  /// Computes a kernel op; defined entries of `out` are written in place.
+  virtual void execute(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out);
+  /// `view` of in[0] was made.
+  virtual void viewed(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) {}
+  /// Attributes of a random op with the hidden seed and draw filled in.
+  virtual Attrs with_draw(const OpDef& op, const Attrs& attrs);
 };
 
 EagerInterpreter& eager();

@@ -25,8 +25,8 @@ static void check_lists(const OpDef& op, std::span<const Tensors> lists) {
 static Tensor laid_out_as(const Tensor& param, const Tensor& grad) {
   if (grad.strides() == param.strides() || !(grad.shape() == param.shape())) return grad;
   if (!is_non_overlapping(param.shape(), param.strides())) return grad;
-  static const Op copy{"copy_"};
-  Tensor moved = Tensor::empty_strided(param.shape(), param.strides(), grad.dtype());
+  static const Op copy{"copy_"}, empty_strided{"empty_strided"};
+  Tensor moved = empty_strided({}, {param.shape(), param.strides(), grad.dtype()});
   return copy.inplace({moved, grad.alias()});
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/attr.h"
+#include "core/attr_binding.h"
 #include "core/tensor.h"
 
 namespace hw {
@@ -19,15 +20,6 @@ struct GraphValue {
   TensorSpec spec;          // strides always set
   NodeId producer = kNone;  // none for a source
   int32_t slot = 0;         // which output of the producer
-};
-
-/// An attribute whose value is not in the graph but given for each run.
-struct AttrBinding {
-  enum class Kind : uint8_t { Seed, Draw, Host };
-  int32_t attr = 0;
-  Kind kind = Kind::Host;
-  int32_t index = 0;  // which draw, which host number
-  bool operator==(const AttrBinding&) const = default;
 };
 
 struct Node {
@@ -53,7 +45,9 @@ struct GraphResult {
   enum class Kind : uint8_t { Output, Update, Gradient };
   Kind kind = Kind::Output;
   ValueId value = kNone;
-  int32_t source = kNone;  // Update: the source whose memory takes the value. Gradient: the source whose .grad it becomes
+  // Update: the source whose memory takes the value. Gradient: the source whose .grad it becomes.
+  // Output: outputs with the same number share memory, as views of one tensor do.
+  int32_t source = kNone;
 };
 
 /// Nodes are numbered once and for all; `order` says which are in the graph and in what order they run.

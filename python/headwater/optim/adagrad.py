@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import headwater as hw
 
 from . import options
-from .by_step import lists_by_step
+from .by_step import counter, lists_by_step
 from .optimizer import Closure, Optimizer, Params
 
 
@@ -50,6 +51,13 @@ class Adagrad(Optimizer):
     def _start(param: Any, group: dict[str, Any]) -> dict[str, Any]:
         return {"sum": hw.full_like(param, float(group["initial_accumulator_value"]), requires_grad=False)}
 
+    @staticmethod
+    def _options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
+        return (
+            group["lr"], group["lr_decay"], group["eps"], group["weight_decay"], states[0]["step"],
+            bool(group["maximize"]),
+        )  # fmt: skip
+
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._loss_of(closure)
         for group in self.param_groups:
@@ -57,9 +65,6 @@ class Adagrad(Optimizer):
             def start(param: Any, group: dict[str, Any] = group) -> dict[str, Any]:
                 return self._start(param, group)
 
-            for step, lists in lists_by_step(self._with_gradients(group), ("sum",), start).items():
-                hw._C.optimizer_step(
-                    "adagrad_step", *lists, group["lr"], group["lr_decay"], group["eps"], group["weight_decay"], step,
-                    bool(group["maximize"]),
-                )  # fmt: skip
+            for states, lists in lists_by_step(self._with_gradients(group), ("sum",), start):
+                self._apply("adagrad_step", tuple(lists), partial(self._options, group, states), counter(states))
         return loss

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import headwater as hw
 
 from . import options
-from .by_step import lists_by_step
+from .by_step import counter, lists_by_step
 from .optimizer import Closure, Optimizer, Params
 
 
@@ -46,18 +47,20 @@ class Adam(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._loss_of(closure)
         for group in self.param_groups:
-            beta1, beta2 = group["betas"]
             names = ("exp_avg", "exp_avg_sq") + (("max_exp_avg_sq",) if group["amsgrad"] else ())
 
             def start(param: Any, names: tuple[str, ...] = names) -> dict[str, Any]:
                 return {name: hw.zeros_like(param) for name in names}
 
-            for step, lists in lists_by_step(self._with_gradients(group), names, start).items():
-                largest = lists[4] if group["amsgrad"] else None
-                hw._C.optimizer_step(
-                    "adam_step", *lists[:4], largest, group["lr"], beta1, beta2, group["eps"], group["weight_decay"],
-                    step, bool(group["decoupled_weight_decay"]), bool(group["maximize"]),
+            def options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
+                return (
+                    group["lr"], *group["betas"], group["eps"], group["weight_decay"], states[0]["step"],
+                    bool(group["decoupled_weight_decay"]), bool(group["maximize"]),
                 )  # fmt: skip
+
+            for states, lists in lists_by_step(self._with_gradients(group), names, start):
+                largest = lists[4] if group["amsgrad"] else None
+                self._apply("adam_step", (*lists[:4], largest), partial(options, group, states), counter(states))
         return loss
 
 

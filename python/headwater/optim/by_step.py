@@ -5,28 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .. import recording
+
 
 def lists_by_step(
     found: Iterable[tuple[Any, Any, dict[str, Any]]],
     names: tuple[str, ...],
     start: Callable[[Any], dict[str, Any]],
-) -> dict[int, list[list[Any]]]:
-    """Counts each parameter's step up; {step: [params, grads, states of each name...]}.
+) -> list[tuple[list[dict[str, Any]], list[list[Any]]]]:
+    """Counts each parameter's step up; by step: (state dicts, [params, grads, states of each name...]).
 
     Parameters share a step unless some went without gradient at times, so there is nearly always one entry. `start`
     makes the states of a parameter that has none yet.
     """
-    result: dict[int, list[list[Any]]] = {}
+    result: dict[int, tuple[list[dict[str, Any]], list[list[Any]]]] = {}
     for param, grad, state in found:
         if not state:
-            state["step"] = 0
-            state.update(start(param))
+            with recording.eagerly():
+                state.update(start(param), step=0)
+            if recording.current is not None:
+                recording.current.on_failure(state.clear)
         step = state["step"] = state["step"] + 1
-        lists = result.get(step)
-        if lists is None:
-            lists = result[step] = [[] for _ in range(2 + len(names))]
+        found_there = result.get(step)
+        if found_there is None:
+            found_there = result[step] = ([], [[] for _ in range(2 + len(names))])
+        states, lists = found_there
+        states.append(state)
         lists[0].append(param)
         lists[1].append(grad)
         for one, name in zip(lists[2:], names):
             one.append(state[name])
-    return result
+    return list(result.values())
+
+
+def counter(states: list[dict[str, Any]]) -> Callable[[int], None]:
+    """Counts the steps of these states by a number."""
+
+    def count(by: int) -> None:
+        for state in states:
+            state["step"] += by
+
+    return count

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import headwater as hw
 
 from . import options
-from .by_step import lists_by_step
+from .by_step import counter, lists_by_step
 from .optimizer import Closure, Optimizer, Params
 
 
@@ -42,14 +43,17 @@ class LAMB(Optimizer):
     def _start(param: Any) -> dict[str, Any]:
         return {"exp_avg": hw.zeros_like(param), "exp_avg_sq": hw.zeros_like(param)}
 
+    @staticmethod
+    def _options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
+        return (
+            group["lr"], *group["betas"], group["eps"], group["weight_decay"], states[0]["step"],
+            bool(group["maximize"]),
+        )  # fmt: skip
+
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._loss_of(closure)
         for group in self.param_groups:
-            beta1, beta2 = group["betas"]
             found = self._with_gradients(group)
-            for step, lists in lists_by_step(found, ("exp_avg", "exp_avg_sq"), self._start).items():
-                hw._C.optimizer_step(
-                    "lamb_step", *lists, group["lr"], beta1, beta2, group["eps"], group["weight_decay"], step,
-                    bool(group["maximize"]),
-                )  # fmt: skip
+            for states, lists in lists_by_step(found, ("exp_avg", "exp_avg_sq"), self._start):
+                self._apply("lamb_step", tuple(lists), partial(self._options, group, states), counter(states))
         return loss

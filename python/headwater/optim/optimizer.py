@@ -11,6 +11,8 @@ from typing import Any
 
 import headwater as hw
 
+from .. import recording
+
 Params = Iterable[Any]  # tensors, (name, tensor) pairs, or dicts with "params" and options
 Closure = Callable[[], Any]
 
@@ -50,6 +52,10 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> HookHandle:
     return HookHandle(_global_post, hook)
 
 
+def _nothing(by: int) -> None:
+    """Nothing to count."""
+
+
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """The step of a subclass, between its hooks. Counts the steps, by which schedulers notice a wrong order."""
 
@@ -63,7 +69,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         raise RuntimeError(f"a step pre-hook returns None or (args, kwargs), got {changed!r}")
                     args, kwargs = changed
         result = step(self, *args, **kwargs)
-        self._steps_taken += 1
+        if recording.current is None:
+            self._steps_taken += 1
+        else:
+            recording.current.effect(self._count_step)
         if _global_post or self._step_post_hooks:
             for hook in (*self._step_post_hooks.values(), *_global_post.values()):
                 hook(self, args, kwargs)
@@ -106,6 +115,7 @@ class Optimizer:
 
     def _make_hooks(self) -> None:
         self._steps_taken = 0
+        self._structure = 0  # counts what a compiled step must be compiled again for
         for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_pre", "load_post"):
             setattr(self, f"_{name}_hooks", OrderedDict())
 
@@ -156,6 +166,7 @@ class Optimizer:
                 raise ValueError(f"a param group does not give the required option '{name}'")
             param_group.setdefault(name, copy.copy(default))
         self.param_groups.append(param_group)
+        self._structure += 1
 
     @staticmethod
     def _check_param(param: Any, known: set[int]) -> None:
@@ -181,6 +192,23 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Makes one step. `closure` recomputes the loss, runs backward and returns the loss, which step returns."""
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    def _count_step(self) -> None:
+        self._steps_taken += 1
+
+    @staticmethod
+    def _apply(
+        op: str,
+        lists: tuple[Any, ...],
+        options: Callable[[], tuple[Any, ...]],
+        count: Callable[[int], None] = _nothing,
+    ) -> None:
+        """Runs a step op over lists of tensors. A compiled step asks `options` for the attributes of each of its runs, and
+        calls `count(1)`, which counts the step as the caller has done it for this one."""
+        if recording.current is None:
+            hw._C.optimizer_step(op, *lists, *options())
+        else:
+            recording.current.step(op, lists, options, count)
 
     @staticmethod
     def _loss_of(closure: Closure | None) -> Any:
@@ -268,6 +296,7 @@ class Optimizer:
                 options["betas"] = tuple(options["betas"])
             mine.update({key: value for key, value in options.items() if key != "param_names" or key in mine})
         self.state = state
+        self._structure += 1
         for hook in self._load_post_hooks.values():
             hook(self)
 

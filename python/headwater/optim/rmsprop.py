@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import headwater as hw
 
 from . import options
-from .by_step import lists_by_step
+from .by_step import counter, lists_by_step
 from .optimizer import Closure, Optimizer, Params
 
 
@@ -41,6 +42,13 @@ class RMSprop(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
+    @staticmethod
+    def _options(group: dict[str, Any]) -> tuple[Any, ...]:
+        return (
+            group["lr"], group["alpha"], group["eps"], group["weight_decay"], group["momentum"],
+            bool(group["maximize"]),
+        )  # fmt: skip
+
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._loss_of(closure)
         for group in self.param_groups:
@@ -50,10 +58,7 @@ class RMSprop(Optimizer):
             def start(param: Any, names: tuple[str, ...] = names) -> dict[str, Any]:
                 return {name: hw.zeros_like(param) for name in names}
 
-            for lists in lists_by_step(self._with_gradients(group), names, start).values():
-                hw._C.optimizer_step(
-                    "rmsprop_step", *lists[:3], lists[3] if momentum else None, lists[-1] if centered else None,
-                    group["lr"], group["alpha"], group["eps"], group["weight_decay"], group["momentum"],
-                    bool(group["maximize"]),
-                )  # fmt: skip
+            for states, lists in lists_by_step(self._with_gradients(group), names, start):
+                tensors = (*lists[:3], lists[3] if momentum else None, lists[-1] if centered else None)
+                self._apply("rmsprop_step", tensors, partial(self._options, group), counter(states))
         return loss

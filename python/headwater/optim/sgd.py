@@ -6,6 +6,7 @@ from typing import Any
 
 import headwater as hw
 
+from .. import recording
 from . import options
 from .optimizer import Closure, Optimizer, Params
 
@@ -57,19 +58,31 @@ class SGD(Optimizer):
             lists, buffer = known, state.get("momentum_buffer")
             if buffer is None:
                 lists = fresh
-                buffer = state["momentum_buffer"] = hw.zeros_like(param)
+                with recording.eagerly():
+                    buffer = state["momentum_buffer"] = hw.zeros_like(param)
+                if recording.current is not None:
+                    recording.current.on_failure(state.clear)
             for one, value in zip(lists, (param, grad, buffer)):
                 one.append(value)
         for (params, grads, buffers), first in ((fresh, True), (known, False)):
             self._run(group, params, grads, buffers, first)
 
-    @staticmethod
+    @classmethod
     def _run(
-        group: dict[str, Any], params: list[Any], grads: list[Any], buffers: list[Any] | None, first: bool
+        cls, group: dict[str, Any], params: list[Any], grads: list[Any], buffers: list[Any] | None, first: bool
     ) -> None:
-        if params:
-            hw._C.optimizer_step(
-                "sgd_step", params, grads, buffers,
+        if not params:
+            return
+        steps = [0]  # made with these lists
+
+        def options() -> tuple[Any, ...]:
+            return (
                 group["lr"], group["momentum"], group["dampening"], group["weight_decay"],
-                bool(group["nesterov"]), bool(group["maximize"]), first,
+                bool(group["nesterov"]), bool(group["maximize"]), first and steps[0] == 1,
             )  # fmt: skip
+
+        def count(by: int) -> None:
+            steps[0] += by
+
+        count(1)
+        cls._apply("sgd_step", (params, grads, buffers), options, count)

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
+from ... import recording
 from ..optimizer import Optimizer
+
+
+def _in_each_run(step: Callable[..., None]) -> Callable[..., None]:
+    """The step of a schedule; inside a compiled function it becomes an effect of each run."""
+
+    @functools.wraps(step)
+    def run(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
+        if recording.current is None:
+            step(self, *args, **kwargs)
+        else:
+            args = tuple(float(a) if hasattr(a, "item") else a for a in args)  # a loss has no value yet: float() says so
+            recording.current.effect(functools.partial(step, self, *args, **kwargs))
+
+    return run
 
 
 class LRScheduler:
@@ -19,6 +36,11 @@ class LRScheduler:
     optimizer: Optimizer
     last_epoch: int
     _transient: tuple[str, ...] = ("optimizer",)  # what state_dict leaves out
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _in_each_run(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -51,6 +73,7 @@ class LRScheduler:
     def _rates(self) -> list[float]:
         return [group["lr"] for group in self.optimizer.param_groups]
 
+    @_in_each_run
     def step(self, epoch: int | None = None) -> None:
         """Goes to the next epoch (or to `epoch`) and sets the rates."""
         self._step_count += 1

@@ -1,0 +1,154 @@
+// Capturing functions and running what they were compiled to, for headwater.compiler.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "autograd/mode.h"
+#include "autograd/node.h"
+#include "bind/bind.h"
+#include "compiler/capture/capture.h"
+#include "compiler/capture/split.h"
+#include "compiler/program.h"
+#include "eager/autocast.h"
+#include "eager/eager.h"
+
+namespace nb = nanobind;
+
+namespace hw::bind {
+
+namespace {
+
+Tensors tensor_list(nb::handle list) {
+  Owned seq(own(PySequence_Fast(list.ptr(), "expected a list of tensors")));
+  Tensors out;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(seq.get(), i);
+    check_type(is_tensor(item) || item == Py_None, "expected tensors, got ", Py_TYPE(item)->tp_name);
+    out.push_back(item == Py_None ? Tensor() : tensor_of(item));
+  }
+  return out;
+}
+
+nb::object list_of(const Tensors& tensors) {
+  Owned list(own(PyList_New(static_cast<Py_ssize_t>(tensors.size()))));
+  for (size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]));
+  return nb::steal(list.take());
+}
+
+std::vector<double> numbers(nb::handle list) {
+  Owned seq(own(PySequence_Fast(list.ptr(), "expected a list of numbers")));
+  std::vector<double> out;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i)
+    out.push_back(scalar_from(PySequence_Fast_GET_ITEM(seq.get(), i)).f64());
+  return out;
+}
+
+/// A capture and what the function returned.
+struct PyCapture {
+  explicit PyCapture(const std::string& name) : capture(name) {}
+  Capture capture;
+  std::vector<Capture::Output> outputs;
+};
+
+struct PyProgram {
+  std::unique_ptr<Program> program;
+};
+
+struct PyWorkspace {
+  Ref<Workspace> workspace = make_ref<Workspace>();
+};
+
+/// The modes of the thread that a program depends on, as one number.
+int64_t mode_key() {
+  const GradMode& g = grad_mode();
+  int64_t key = g.enabled | g.inference << 1 | t_autocast.enabled << 2;
+  return key | static_cast<int64_t>(t_autocast.dtype) << 8 | static_cast<int64_t>(default_dtype()) << 16;
+}
+
+/// What a program depends on of its tensor arguments and of the thread, as bytes.
+nb::object call_key(nb::handle list) {
+  Tensors tensors = tensor_list(list);
+  std::vector<int64_t> key{mode_key()};
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    size_t first = 0;  // the first argument on the same memory
+    while (tensors[first]->storage.get() != t->storage.get()) ++first;
+    key.push_back(static_cast<int64_t>(first) << 32 | t.ndim() << 16 | requires_grad(t) << 9 | t.contiguous() << 8 |
+                  static_cast<int64_t>(t.dtype()));
+    for (int64_t n : t.shape()) key.push_back(n);
+    if (!t.contiguous())
+      for (int64_t n : t.strides()) key.push_back(n);
+  }
+  return nb::bytes(key.data(), key.size() * sizeof(int64_t));
+}
+
+void bind_capture(nb::module_& m) {
+  nb::class_<PyCapture>(m, "Capture")
+      .def(nb::init<const std::string&>())
+      .def("add_input",
+           [](PyCapture& c, nb::handle t, const std::string& name, nb::handle shape) {
+             const Tensor& given = tensor_of(t.ptr());
+             Dims s = shape.is_none() ? given.shape() : ints_from(shape.ptr(), "shape");
+             return nb::steal(wrap(c.capture.add_input(given, name, s)));
+           },
+           nb::arg("tensor"), nb::arg("name"), nb::arg("shape").none())
+      .def("enter", [](PyCapture& c) { c.capture.enter(); })
+      .def("leave", [](PyCapture& c) { c.capture.leave(); })
+      .def("pause", [](PyCapture& c) { c.capture.pause(); })
+      .def("resume", [](PyCapture& c) { c.capture.resume(); })
+      .def("add_host", [](PyCapture& c, int32_t count) { return c.capture.add_host(count); })
+      .def("bind_next_to_host", [](PyCapture& c, int32_t first) { c.capture.bind_next_to_host(first); })
+      .def("output", [](PyCapture& c, nb::handle t) { c.outputs.push_back(c.capture.output(tensor_of(t.ptr()))); })
+      .def("name_state", [](PyCapture& c, nb::handle t, const std::string& name) { c.capture.name_state(tensor_of(t.ptr()), name); })
+      .def("differentiable", [](PyCapture& c) { return list_of(c.capture.differentiable_sources()); })
+      .def("finish", [](PyCapture& c) { c.capture.finish(); })
+      .def("leaks", [](PyCapture& c) { return c.capture.leaks(); })
+      .def("num_nodes", [](PyCapture& c) { return c.capture.graph().order.size(); })
+      .def("program",
+           [](PyCapture& c, PyWorkspace& w) {
+             return PyProgram{std::make_unique<Program>(parts_of(c.capture, c.outputs), w.workspace)};
+           })
+      .def("split_program", [](PyCapture& c, PyWorkspace& w, size_t boundary, size_t outputs, int32_t arguments) {
+        SplitParts parts = split_backward(parts_of(c.capture, c.outputs), boundary, outputs, arguments);
+        return nb::make_tuple(PyProgram{std::make_unique<Program>(parts.forward, w.workspace)},
+                              PyProgram{std::make_unique<Program>(parts.backward, w.workspace)}, parts.num_saved,
+                              parts.arguments);
+      });
+  m.def("call_key", &call_key);
+}
+
+void bind_program(nb::module_& m) {
+  nb::class_<PyWorkspace>(m, "Workspace")
+      .def(nb::init<>())
+      .def("release", [](PyWorkspace& w) { w.workspace->release(); })
+      .def_prop_ro("bytes", [](PyWorkspace& w) { return w.workspace->bytes(); });
+  nb::class_<PyProgram>(m, "Program")
+      .def("run", [](PyProgram& p, nb::handle inputs, nb::handle host) {
+        return list_of(p.program->run(tensor_list(inputs), numbers(host)));
+      })
+      .def("run_timed", [](PyProgram& p, nb::handle inputs, nb::handle host) {
+        return p.program->run_timed(tensor_list(inputs), numbers(host));
+      })
+      .def("plan_text", [](PyProgram& p) { return plan_text(p.program->plan()); })
+      .def("state_problem", [](PyProgram& p) { return p.program->state_problem(); })
+      .def_prop_ro("arena_bytes", [](PyProgram& p) { return p.program->plan().arena_bytes; })
+      .def_prop_ro("arena_lower_bound", [](PyProgram& p) { return p.program->plan().arena_lower_bound; })
+      .def_prop_ro("memory_bytes", [](PyProgram& p) { return p.program->chain().memory_bytes(); })
+      .def("steps", [](PyProgram& p) {
+        nb::list list;
+        const Plan& plan = p.program->plan();
+        for (size_t i = 0; i < plan.steps.size(); ++i)
+          list.append(nb::make_tuple(plan.steps[i].op, p.program->chain().kernel_name(i),
+                                     plan.origins[static_cast<size_t>(plan.steps[i].origin)]));
+        return list;
+      });
+}
+
+}  // namespace
+
+void bind_compile(nb::module_& m) {
+  bind_capture(m);
+  bind_program(m);
+}
+
+}  // namespace hw::bind

@@ -1,0 +1,195 @@
+"""From a call to a program: capture, the split of forward and backward where gradients flow outside, and running."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import headwater as hw
+
+from .. import _C
+from .._C import Tensor
+from .session import CompileError, Session
+from .tree import CONSTANTS, is_array, rebuild
+
+_numbers = itertools.count()
+
+
+class _Slot:
+    """Where an output tensor goes in the returned tree."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Variant:
+    """A program for one kind of call."""
+
+    def __init__(self, session: Session, result: Any, program: Any, backward: _Backward | None, num_outputs: int) -> None:
+        self.number = next(_numbers)
+        self.program = program
+        self._guards, self._host = session.guards, session.host
+        self._result, self._backward, self._num_outputs = result, backward, num_outputs
+        self._single = isinstance(result, _Slot)
+
+    def outdated(self) -> str:
+        """Why the program does not fit any more; empty if it does."""
+        return self._guards.changed() or self.program.state_problem()
+
+    def run(self, tensors: list[Tensor]) -> Any:
+        host: tuple[Any, ...] = ()
+        for call in self._host:
+            host += call()
+        outputs = self.program.run(tensors, host)
+        if self._backward is not None:
+            self._backward.attach(outputs, tensors)
+        if self._single:
+            return outputs[self._result.index]
+        return rebuild(self._result, lambda leaf: outputs[leaf.index] if type(leaf) is _Slot else leaf)
+
+
+class _Backward:
+    """The gradient of a program whose outputs are differentiated outside."""
+
+    def __init__(self, program: Any, num_outputs: int, num_saved: int, arguments: list[int], name: str) -> None:
+        self._program, self._num_outputs, self._num_saved = program, num_outputs, num_saved
+        self._arguments, self._name = arguments, name
+        self.differentiable: list[int] = []  # outputs
+        self.leaves: list[Tensor | int] = []  # state tensors, or numbers of arguments
+
+    def attach(self, outputs: list[Tensor], tensors: list[Tensor]) -> None:
+        saved = outputs[self._num_outputs :]
+        del outputs[self._num_outputs :]
+        kept = [tensors[i] for i in self._arguments]
+        versions = [t._version for t in kept]
+        state = [leaf for leaf in self.leaves if not isinstance(leaf, int)]
+        state_versions = [t._version for t in state]
+        results = [outputs[i] for i in self.differentiable]
+        specs = [(tuple(t.shape), t.dtype) for t in results]
+
+        def backward(*gradients: Tensor | None) -> Any:
+            for t, version in zip([*kept, *state], [*versions, *state_versions], strict=True):
+                if t._version != version:
+                    raise RuntimeError(
+                        f"the gradient of the compiled function {self._name} needs a tensor of shape {list(t.shape)} that was "
+                        f"changed in place since: it is at version {t._version}, was at version {version}"
+                    )
+            with hw.no_grad():
+                given = [
+                    hw.zeros(*shape, dtype=dtype) if g is None else g.to(dtype).contiguous()
+                    for g, (shape, dtype) in zip(gradients, specs, strict=True)
+                ]
+                return self._program.run([*given, *saved, *kept], ())
+
+        targets = [tensors[leaf] if isinstance(leaf, int) else leaf for leaf in self.leaves]
+        _C.attach_function(results, targets, backward, f"compiled {self._name}")
+
+
+def capture(
+    function: Callable[..., Any],
+    name: str,
+    args: Any,
+    kwargs: Any,
+    tensors: list[Tensor],
+    others: list[Any],
+    workspace: Any,
+) -> Variant:
+    """Captures a call and compiles it. Nothing that the user can see has changed afterwards."""
+    session = Session(name)
+    native = session.native
+    stand_ins = {id(t): native.add_input(t, f"arg{i}", None) for i, t in enumerate(tensors)}
+    for value in others:
+        session.guards.value(value)
+    session.guards.function(function)
+
+    call_args, call_kwargs = _with_stand_ins(args, kwargs, tensors, stand_ins)
+    outputs: list[Tensor] = []
+    with session.capturing():
+        result = function(*call_args, **call_kwargs)
+        tree = _slots(result, outputs)
+        plan = _differentiate(session, outputs) if hw.is_grad_enabled() else None
+        _register(native, outputs, plan)
+    native.finish()
+    del result
+    num_outputs = len(outputs)
+    backward = None
+    if plan is None:
+        outputs.clear()
+        program = native.program(workspace)
+    else:
+        leaves = plan.leaves
+        program, second, num_saved, arguments = native.split_program(workspace, plan.boundary, num_outputs, len(tensors))
+        backward = _Backward(second, num_outputs, num_saved, arguments, name)
+        backward.differentiable = plan.differentiable
+        by_stand_in = {id(s): i for i, s in enumerate(stand_ins.values())}
+        backward.leaves = [by_stand_in.get(id(leaf), leaf) for leaf in leaves]
+        outputs.clear()
+        del plan, leaves
+    stand_ins.clear()
+    del call_args, call_kwargs
+    session.check_nothing_leaked()
+    return Variant(session, tree, program, backward, num_outputs)
+
+
+def _register(native: Any, outputs: list[Tensor], plan: _Differentiation | None) -> None:
+    for t in outputs:
+        native.output(t)
+    if plan is not None:
+        for t in plan.gradients:
+            native.output(t)
+
+
+def _with_stand_ins(args: Any, kwargs: Any, tensors: list[Tensor], stand_ins: dict[int, Tensor]) -> tuple[Any, Any]:
+    """The arguments with abstract tensors in place of tensors and arrays, in the order in which `flatten` met them."""
+    order = iter(stand_ins.values())
+    seen: dict[int, Tensor] = {}
+
+    def replace(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            if id(leaf) not in seen:
+                seen[id(leaf)] = next(order)
+            return seen[id(leaf)]
+        return next(order) if is_array(leaf) else leaf
+
+    return rebuild(args, replace), rebuild(kwargs, replace)
+
+
+def _slots(result: Any, outputs: list[Tensor]) -> Any:
+    """The returned tree with numbered slots in place of tensors."""
+
+    def slot(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            outputs.append(leaf)
+            return _Slot(len(outputs) - 1)
+        if type(leaf) in CONSTANTS or isinstance(leaf, hw.dtype):
+            return leaf
+        raise CompileError(
+            f"the compiled function returns an object of type {type(leaf).__name__}; it may return tensors, numbers, texts, None, and "
+            "tuples, lists and dicts of them"
+        )
+
+    return rebuild(result, slot)
+
+
+class _Differentiation:
+    def __init__(self, boundary: int, leaves: list[Tensor], gradients: list[Tensor], differentiable: list[int]) -> None:
+        self.boundary, self.leaves, self.gradients, self.differentiable = boundary, leaves, gradients, differentiable
+
+
+def _differentiate(session: Session, outputs: list[Tensor]) -> _Differentiation | None:
+    """Captures the gradients of the outputs with respect to arguments and state, if they can be asked for outside."""
+    native = session.native
+    differentiable = [
+        i for i, t in enumerate(outputs) if t.requires_grad and not t.is_leaf and not _C.graph_released(t)
+    ]
+    if not differentiable:
+        return None
+    leaves = native.differentiable()
+    boundary = native.num_nodes()
+    seeds = [native.add_input(outputs[i], f"gradient{n}", list(outputs[i].shape)) for n, i in enumerate(differentiable)]
+    with hw.no_grad():
+        found = _C.grad([outputs[i] for i in differentiable], seeds, leaves, False, False, True)
+    pairs = [(leaf, g) for leaf, g in zip(leaves, found, strict=True) if g is not None]
+    return _Differentiation(boundary, [p[0] for p in pairs], [p[1] for p in pairs], differentiable)

@@ -1,0 +1,68 @@
+// A chain: the plan's kernels, prepared, over one arena. Running it decides nothing and allocates nothing.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "plan/plan.h"
+
+namespace hw {
+
+/// What a run needs from outside: addresses by source and output number, and the numbers of this run.
+struct ChainInputs {
+  std::span<const void* const> sources;  // first element of each source
+  std::span<void* const> outputs;        // memory for each output buffer
+  std::span<const double> host;
+  uint64_t seed = 0, first_draw = 0;
+};
+
+class Chain {
+ public:
+  /// Chooses and prepares a kernel for every step. Throws Error naming the step's operator and origin when none serves.
+  explicit Chain(Plan plan);
+  ~Chain();
+  Chain(const Chain&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  /// Bytes of working memory a run needs: the arena and the largest scratch.
+  size_t memory_bytes() const { return arena_bytes_ + scratch_bytes_; }
+  /// Runs on the caller's thread with `memory` (64-byte aligned). Not to be called twice at once. A kernel's complaint about the data is
+  /// thrown as Error{Index} with the operator and its origin; outputs and state are undefined then.
+  void run(const ChainInputs& in, void* memory);
+  /// The name of the kernel that serves step i: "simd", "onednn".
+  const std::string& kernel_name(size_t step) const { return steps_[step].kernel_name; }
+  /// Nanoseconds spent in each step of the last profiled run.
+  std::vector<int64_t> run_timed(const ChainInputs& in, void* memory);
+
+ private:
+  struct Step {
+    std::unique_ptr<Kernel> kernel;
+    std::string kernel_name;
+    uint32_t first_input = 0, num_inputs = 0, first_output = 0;
+    Attrs attrs;
+  };
+  struct Place {  // of one pointer that run() fills in
+    uint32_t at;
+    PlanBuffer::Kind kind;
+    int32_t index;
+    int64_t offset;
+  };
+
+  void prepare_step(size_t i);
+  uint32_t add_pointer(int32_t tensor);
+  void resolve(const ChainInputs& in, char* memory);
+  void bind_attrs(const ChainInputs& in);
+  void launch(size_t i, void* scratch);
+  [[noreturn]] void complain(size_t i, const char* message) const;
+
+  Plan plan_;
+  std::vector<Step> steps_;
+  std::vector<void*> pointers_;
+  std::vector<Place> places_;
+  size_t arena_bytes_ = 0, scratch_bytes_ = 0;
+  void* resolved_for_ = nullptr;
+};
+
+}  // namespace hw

@@ -1,0 +1,35 @@
+// Eager in-place calls run the ordinary kernel with its first input as the output, so every op that has an in-place form tolerates that.
+#include "compiler/aliasing.h"
+
+#include "op/rules.h"
+
+namespace hw {
+
+static bool is_elementwise(const OpDef& op) {
+  return op.sbp_rule() == &sbp::elementwise || op.sbp_rule() == &sbp::linear || op.sbp_rule() == &sbp::additive;
+}
+
+static bool is_step(const OpDef& op) {
+  return op.is_internal() && op.inputs().size() > 1 && op.inputs()[0].name == "param" && op.inputs()[1].name == "grad";
+}
+
+/// Optimiser steps rewrite all given inputs but the gradient, input 1, in their order.
+static bool is_rewritten(const Node& node, size_t in, size_t out) {
+  size_t at = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i == 1 || node.inputs[i] == kNone) continue;
+    if (at++ == out) return i == in;
+  }
+  return false;
+}
+
+bool may_overwrite(const OpDef& op, const Node& node, size_t in, size_t out) {
+  if (op.name() == "_write_view" || op.name() == "copy_") return in == 0 && out == 0;
+  if (is_step(op)) return is_rewritten(node, in, out);
+  if (out != 0 || !op.has_inplace() || op.kind() != OpKind::Kernel) return false;
+  return in == 0 || is_elementwise(op);
+}
+
+bool reads_input(const Node& node, size_t in) { return node.inputs[in] != kNone && !(in == 0 && node.op == "copy_"); }
+
+}  // namespace hw

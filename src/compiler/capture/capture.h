@@ -1,0 +1,129 @@
+// Recording a run of a program as a graph: the interpreter of a thread while a function is captured.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "autograd/journal.h"
+#include "eager/eager.h"
+#include "ir/graph.h"
+
+namespace hw {
+
+/// Runs operators on abstract tensors and writes them down. In-place writes become new values: for each storage the capture knows
+/// the value that its memory would hold now, and a tensor is read through its geometry in that storage.
+/// Everything else (composites, autocast, views, the tape, backward) is what eager mode does.
+class Capture final : public EagerInterpreter, public GradJournal {
+ public:
+  explicit Capture(std::string name);
+  ~Capture() override;
+
+  /// An argument of the function: the abstract tensor to hand to it. `shape` may differ from the tensor's own.
+  Tensor add_input(const Tensor& given, std::string name, const Dims& shape);
+  /// A tensor made from Python values while capturing.
+  void note_constant(const Tensor& t);
+  /// Where the host numbers of the next op with dynamic attributes start.
+  void bind_next_to_host(int32_t first) { pending_host_ = first; }
+  int32_t add_host(int32_t count);
+
+  /// Between enter and leave this thread's ops are recorded. leave() takes the gradients off the leaves again.
+  void enter();
+  void leave();
+  bool active() const { return active_; }
+  /// Between pause and resume ops run at once: state that the function makes on its first call.
+  void pause();
+  void resume();
+
+  struct Output {
+    ValueId value = kNone;   // made by the graph
+    int32_t source = kNone;  // or shows the memory of a source
+    Dims shape, strides;     // how: relative to the source's first element
+    int64_t offset = 0;
+  };
+  Output output(const Tensor& t);
+  ValueId value_of(const Tensor& t);
+
+  struct LeafGradient {
+    Tensor leaf, before;  // `before`: undefined where there was none
+    bool read = false;    // the program depends on it
+    bool written = false;
+    Tensor after;          // until finish()
+    bool changed = false;  // it becomes another tensor, or None
+  };
+  Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
+  /// How a state tensor is called in the graph's text, if it is a source.
+  void name_state(const Tensor& t, const std::string& name);
+  /// Arguments and state that gradients may flow to.
+  Tensors differentiable_sources() const;
+  /// By source: the tensor whose memory it is (undefined for constants), in the order of the graph's sources.
+  const Tensors& source_tensors() const { return source_tensors_; }
+  const std::vector<LeafGradient>& gradients() const { return gradients_; }
+  const Tensor& input_stand_in(int32_t input) const { return stand_ins_[static_cast<size_t>(input)]; }
+  /// By source: the gradient entry whose tensor it was, or kNone.
+  const std::vector<int32_t>& source_gradients() const { return source_gradients_; }
+  /// Adds Update and Gradient results for everything that was written.
+  void finish();
+  /// Sources that are written, by number.
+  std::vector<int32_t> written_sources() const;
+  /// Abstract tensors that somebody outside still holds, by the origin of their op: they must not outlive the capture.
+  std::vector<std::string> leaks() const;
+
+ protected:
+  void execute(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) override;
+  void viewed(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) override;
+  Attrs with_draw(const OpDef& op, const Attrs& attrs) override;
+  void reading(const Tensor& leaf) override;
+  void writing(const Tensor& leaf) override;
+
+ private:
+  struct Geometry {
+    Dims shape, strides;
+    int64_t offset = 0;
+    DType dtype = DType::None;
+    bool operator==(const Geometry&) const = default;
+  };
+  struct Shown {
+    Geometry geometry;
+    ValueId value;
+  };
+  struct Memory {           // of one storage
+    Tensor base;            // the first tensor seen on it; keeps the storage alive
+    ValueId value = kNone;  // what base's memory holds now
+    int32_t source = kNone;
+    bool written = false;
+    std::vector<Shown> shown;  // views already made of `value`
+    int32_t origin = 0;
+  };
+
+  static Geometry geometry_of(const Tensor& t);
+  Memory& memory_of(const Tensor& t);
+  Memory& add_source_memory(const Tensor& t, GraphSource::Kind kind, std::string name);
+  int32_t constant_of(const Tensor& t);
+  void write(const Tensor& t, ValueId value);
+  int32_t origin();
+  LeafGradient& gradient_entry(const Tensor& leaf);
+
+  Graph graph_;
+  std::unordered_map<Storage*, Memory> memories_;
+  std::unordered_map<std::string, ValueId> constants_;
+  std::unordered_map<Storage*, bool> noted_constants_;
+  std::unordered_map<Storage*, int32_t> argument_storages_;
+  Tensors kept_;       // noted constants
+  Tensors stand_ins_;  // by input
+  std::vector<Storage*> output_storages_;
+  Tensors source_tensors_;
+  std::vector<int32_t> source_gradients_;
+  std::vector<LeafGradient> gradients_;
+  std::unordered_map<TensorBody*, size_t> gradient_index_;
+  int32_t pending_draw_ = kNone, pending_host_ = kNone;
+  bool active_ = false, anomaly_before_ = false;
+  Interpreter* interpreter_before_ = nullptr;
+  GradJournal* journal_before_ = nullptr;
+  const char* refusal_before_ = nullptr;
+};
+
+/// The capture of this thread, or null.
+Capture* current_capture() noexcept;
+
+}  // namespace hw

@@ -1,0 +1,106 @@
+// What a captured program leaves behind: outputs, written memory, gradients of leaves.
+#include <algorithm>
+
+#include "autograd/node.h"
+#include "base/error.h"
+#include "compiler/capture/capture.h"
+#include "core/read_guard.h"
+
+namespace hw {
+
+Capture::LeafGradient& Capture::gradient_entry(const Tensor& leaf) {
+  auto [it, fresh] = gradient_index_.try_emplace(leaf.body(), gradients_.size());
+  if (fresh) {
+    const GradMeta* m = grad_meta(leaf);
+    gradients_.push_back({leaf, m ? m->grad : Tensor(), false, false, {}});
+  }
+  return gradients_[it->second];
+}
+
+void Capture::reading(const Tensor& leaf) {
+  LeafGradient& g = gradient_entry(leaf);
+  if (g.written || g.read) return;
+  g.read = true;
+  if (!g.before.defined() || is_abstract(g.before)) return;
+  if (memories_.count(g.before->storage.get())) return;
+  Memory& m = add_source_memory(g.before, GraphSource::Kind::State, "");
+  source_gradients_[static_cast<size_t>(m.source)] = static_cast<int32_t>(&g - gradients_.data());
+}
+
+void Capture::writing(const Tensor& leaf) { gradient_entry(leaf).written = true; }
+
+Capture::Output Capture::output(const Tensor& t) {
+  Output o;
+  ValueId v = value_of(t);
+  const Memory& m = memory_of(t);
+  o.shape = t.shape();
+  o.strides = t.strides();
+  o.offset = t.offset() - m.base.offset();
+  if (m.source != kNone && graph_.sources[static_cast<size_t>(m.source)].kind != GraphSource::Kind::Constant) {
+    o.source = m.source;
+    return o;
+  }
+  o.value = v;
+  int32_t group = 0;  // the first output on the same memory
+  while (group < static_cast<int32_t>(output_storages_.size()) &&
+         output_storages_[static_cast<size_t>(group)] != t->storage.get())
+    ++group;
+  output_storages_.push_back(t->storage.get());
+  graph_.results.push_back({GraphResult::Kind::Output, v, group});
+  return o;
+}
+
+void Capture::name_state(const Tensor& t, const std::string& name) {
+  auto it = memories_.find(t->storage.get());
+  if (it == memories_.end() || it->second.source == kNone) return;
+  GraphSource& s = graph_.sources[static_cast<size_t>(it->second.source)];
+  if (s.name.empty()) s.name = name;
+}
+
+Tensors Capture::differentiable_sources() const {
+  Tensors list;
+  for (size_t i = 0, input = 0; i < graph_.sources.size(); ++i) {
+    const bool is_input = graph_.sources[i].kind == GraphSource::Kind::Input;
+    const Tensor& t = is_input ? stand_ins_[input++] : source_tensors_[i];
+    if (t.defined() && requires_grad(t)) list.push_back(t);
+  }
+  return list;
+}
+
+void Capture::finish() {
+  for (const auto& [storage, m] : memories_)
+    if (m.written && m.source != kNone) graph_.results.push_back({GraphResult::Kind::Update, m.value, m.source});
+  std::stable_sort(graph_.results.begin(), graph_.results.end(), [](const GraphResult& a, const GraphResult& b) {
+    if (a.kind != b.kind) return a.kind < b.kind;
+    return a.kind == GraphResult::Kind::Update && a.source < b.source;
+  });
+  for (LeafGradient& g : gradients_) {
+    Tensor after = std::exchange(g.after, {});
+    g.changed = g.written && !(after.defined() && after == g.before);
+    if (!g.changed || !after.defined()) continue;
+    check_runtime(is_abstract(after), "a gradient was set to a tensor, ", after,
+                  ", that the compiled function did not compute; set it outside");
+    // The leaf must be a source, so that the result can name it.
+    value_of(g.leaf);
+    graph_.results.push_back({GraphResult::Kind::Gradient, value_of(after), memory_of(g.leaf).source});
+  }
+}
+
+std::vector<int32_t> Capture::written_sources() const {
+  std::vector<int32_t> list;
+  for (const GraphResult& r : graph_.results)
+    if (r.kind == GraphResult::Kind::Update) list.push_back(r.source);
+  return list;
+}
+
+std::vector<std::string> Capture::leaks() const {
+  std::vector<std::string> list;
+  for (const auto& [storage, m] : memories_)
+    if (m.source == kNone) m.base->autograd.reset();
+  for (const auto& [storage, m] : memories_)
+    if (m.source == kNone && (storage->use_count() > 1 || m.base->use_count() > 1))
+      list.push_back(text(m.base, " made in ", graph_.origins[static_cast<size_t>(m.origin)]));
+  return list;
+}
+
+}  // namespace hw

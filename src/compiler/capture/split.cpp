@@ -1,0 +1,195 @@
+// Cutting a joint graph in two. Values that backward needs of forward are saved, views are made again from what they show.
+#include "compiler/capture/split.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "op/op_def.h"
+
+namespace hw {
+
+namespace {
+
+class Splitter {
+ public:
+  Splitter(const ProgramParts& joint, size_t boundary, size_t outputs, int32_t arguments)
+      : joint_(joint), boundary_(boundary), num_outputs_(outputs), arguments_(arguments) {}
+  SplitParts run();
+
+ private:
+  void make_backward();
+  void make_forward();
+  ValueId import(ValueId v);
+  ValueId import_source(int32_t source);
+  void copy_node(NodeId id, Graph& to);
+
+  const ProgramParts& joint_;
+  const size_t boundary_, num_outputs_;
+  const int32_t arguments_;
+  SplitParts parts_;
+  std::vector<ValueId> map_;      // joint value -> backward value
+  std::vector<bool> in_forward_;  // by node
+  std::vector<ValueId> saved_;    // joint values
+  struct Late {                   // sources whose place among the arguments is known at the end
+    int32_t backward_source, original;
+    bool is_saved;
+  };
+  std::vector<Late> late_;
+};
+
+ValueId Splitter::import_source(int32_t source) {
+  const GraphSource& s = joint_.graph.sources[static_cast<size_t>(source)];
+  const ProgramSource& from = joint_.sources[static_cast<size_t>(source)];
+  Graph& g = parts_.backward.graph;
+  ValueId v = g.add_source(s.kind, joint_.graph.spec(s.value), s.name, s.tensor);
+  ProgramSource to = from;
+  if (from.input >= 0) {
+    if (from.input >= arguments_)
+      to.input = from.input - arguments_;
+    else
+      late_.push_back({static_cast<int32_t>(g.sources.size() - 1), from.input, false});
+  }
+  parts_.backward.sources.push_back(to);
+  return v;
+}
+
+/// The backward graph's value for a joint one: a source, a view made again, or a saved value.
+ValueId Splitter::import(ValueId v) {
+  if (v == kNone) return kNone;
+  ValueId& known = map_[static_cast<size_t>(v)];
+  if (known != kNone) return known;
+  if (int32_t source = joint_.graph.source_of(v); source != kNone) return known = import_source(source);
+  const NodeId id = joint_.graph.values[static_cast<size_t>(v)].producer;
+  const Node& n = joint_.graph.node(id);
+  Graph& g = parts_.backward.graph;
+  if (get_op(n.op).kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
+    ValueId x = import(n.inputs[0]);
+    return map_[static_cast<size_t>(v)] = g.add(n.op, {x}, n.attrs, joint_.graph.spec(v), n.origin);
+  }
+  if (!in_forward_[static_cast<size_t>(id)]) bug("a value of the backward pass is used before it is made");
+  late_.push_back({static_cast<int32_t>(g.sources.size()), static_cast<int32_t>(saved_.size()), true});
+  saved_.push_back(v);
+  ValueId made = g.add_source(GraphSource::Kind::Input, joint_.graph.spec(v), text("saved", saved_.size() - 1));
+  parts_.backward.sources.push_back({});
+  return map_[static_cast<size_t>(v)] = made;
+}
+
+void Splitter::copy_node(NodeId id, Graph& to) {
+  const Node& n = joint_.graph.node(id);
+  std::vector<ValueId> inputs;
+  for (ValueId v : n.inputs) inputs.push_back(import(v));
+  std::vector<TensorSpec> specs;
+  for (ValueId v : n.outputs) specs.push_back(joint_.graph.spec(v));
+  NodeId made = to.make_node(n.op, std::move(inputs), n.attrs, specs, n.origin);
+  to.order.push_back(made);
+  to.node(made).bindings = n.bindings;
+  for (size_t i = 0; i < n.outputs.size(); ++i) map_[static_cast<size_t>(n.outputs[i])] = to.node(made).outputs[i];
+}
+
+void Splitter::make_backward() {
+  const Graph& joint = joint_.graph;
+  Graph& g = parts_.backward.graph;
+  g.name = joint.name + " backward";
+  g.origins = joint.origins;
+  g.num_draws = joint.num_draws;
+  // Only what the gradients need: a walk from the results.
+  std::vector<bool> needed(joint.values.size());
+  const std::span<const Capture::Output> results(joint_.outputs.begin() + static_cast<std::ptrdiff_t>(num_outputs_),
+                                                 joint_.outputs.end());
+  for (const Capture::Output& o : results)
+    if (o.source == kNone) needed[static_cast<size_t>(o.value)] = true;
+  std::vector<NodeId> keep;
+  for (size_t i = joint.order.size(); i-- > boundary_;) {
+    const Node& n = joint.node(joint.order[i]);
+    if (std::none_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) { return needed[static_cast<size_t>(v)]; }))
+      continue;
+    keep.push_back(joint.order[i]);
+    for (ValueId v : n.inputs)
+      if (v != kNone) needed[static_cast<size_t>(v)] = true;
+  }
+  // Gradients of outputs are arguments 0.. whether they are read or not.
+  for (size_t i = 0; i < joint.sources.size(); ++i)
+    if (joint_.sources[i].input >= arguments_) map_[static_cast<size_t>(joint.sources[i].value)] = import_source(static_cast<int32_t>(i));
+  for (size_t i = keep.size(); i-- > 0;) copy_node(keep[i], g);
+  int32_t group = 0;
+  for (const Capture::Output& from : results) {
+    Capture::Output o;
+    o.value = import(from.source == kNone ? from.value : joint.sources[static_cast<size_t>(from.source)].value);
+    const TensorSpec spec = g.spec(o.value);
+    if (from.source != kNone && !(from.offset == 0 && from.shape == spec.shape && from.strides == spec.strides))
+      o.value = g.add("as_strided", {o.value}, {AttrValue(from.shape), AttrValue(from.strides), AttrValue(from.offset)},
+                      {spec.dtype, false, {}, from.shape, from.strides});
+    parts_.backward.outputs.push_back(o);
+    g.results.push_back({GraphResult::Kind::Output, o.value, group++});
+  }
+}
+
+void Splitter::make_forward() {
+  parts_.forward = joint_;
+  Graph& g = parts_.forward.graph;
+  g.order.resize(boundary_);
+  g.sources.clear();
+  parts_.forward.sources.clear();
+  std::vector<int32_t> renumbered(joint_.graph.sources.size(), kNone);
+  for (size_t i = 0; i < joint_.graph.sources.size(); ++i) {
+    if (joint_.sources[i].input >= arguments_) continue;
+    renumbered[i] = static_cast<int32_t>(g.sources.size());
+    const GraphSource& s = joint_.graph.sources[i];
+    g.values[static_cast<size_t>(s.value)].slot = renumbered[i];
+    g.sources.push_back(s);
+    parts_.forward.sources.push_back(joint_.sources[i]);
+  }
+  parts_.forward.outputs.resize(num_outputs_);
+  size_t made = 0;  // outputs that are results of the graph: the first ones
+  for (Capture::Output& o : parts_.forward.outputs) {
+    made += o.source == kNone;
+    if (o.source != kNone) o.source = renumbered[static_cast<size_t>(o.source)];
+  }
+  g.results.clear();
+  for (const GraphResult& r : joint_.graph.results)
+    if (r.kind == GraphResult::Kind::Output && g.results.size() < made) g.results.push_back(r);
+  // Saved values show memory of their own, unless they are an output as well.
+  int32_t group = static_cast<int32_t>(num_outputs_);
+  for (ValueId v : saved_) {
+    Capture::Output o;
+    o.value = v;
+    parts_.forward.outputs.push_back(o);
+    g.results.push_back({GraphResult::Kind::Output, v, group++});
+  }
+  for (GraphResult r : joint_.graph.results) {
+    if (r.kind == GraphResult::Kind::Output) continue;
+    r.source = renumbered[static_cast<size_t>(r.source)];
+    g.results.push_back(r);
+  }
+}
+
+SplitParts Splitter::run() {
+  map_.assign(joint_.graph.values.size(), kNone);
+  in_forward_.assign(joint_.graph.nodes.size(), false);
+  for (size_t i = 0; i < boundary_; ++i) in_forward_[static_cast<size_t>(joint_.graph.order[i])] = true;
+  make_backward();
+  make_forward();
+  // Arguments of backward: gradients, saved values, arguments of the function.
+  int32_t gradients = 0;
+  for (const ProgramSource& s : joint_.sources) gradients += s.input >= arguments_;
+  parts_.num_saved = static_cast<int32_t>(saved_.size());
+  for (const Late& l : late_) {
+    ProgramSource& s = parts_.backward.sources[static_cast<size_t>(l.backward_source)];
+    if (l.is_saved) {
+      s.input = gradients + l.original;
+      continue;
+    }
+    auto found = std::find(parts_.arguments.begin(), parts_.arguments.end(), l.original);
+    s.input = gradients + parts_.num_saved + static_cast<int32_t>(found - parts_.arguments.begin());
+    if (found == parts_.arguments.end()) parts_.arguments.push_back(l.original);
+  }
+  return std::move(parts_);
+}
+
+}  // namespace
+
+SplitParts split_backward(const ProgramParts& joint, size_t boundary, size_t outputs, int32_t arguments) {
+  return Splitter(joint, boundary, outputs, arguments).run();
+}
+
+}  // namespace hw

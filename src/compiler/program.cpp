@@ -1,0 +1,198 @@
+// Running a compiled function.
+#include "compiler/program.h"
+
+#include "autograd/node.h"
+#include "base/error.h"
+#include "compiler/lower.h"
+#include "core/allocator.h"
+#include "core/generator.h"
+
+namespace hw {
+
+Workspace::~Workspace() { release(); }
+
+void* Workspace::at_least(size_t bytes) {
+  if (bytes > bytes_ || !data_) {
+    release();
+    data_ = allocate(std::max<size_t>(bytes, 64));
+    bytes_ = bytes;
+  }
+  return data_;
+}
+
+void Workspace::release() {
+  if (data_) deallocate(data_, std::max<size_t>(bytes_, 64));
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outputs) {
+  ProgramParts parts;
+  parts.graph = capture.graph();
+  int32_t inputs = 0;
+  for (size_t i = 0; i < parts.graph.sources.size(); ++i) {
+    ProgramSource s;
+    if (parts.graph.sources[i].kind == GraphSource::Kind::Input) {
+      parts.stand_ins.push_back(capture.input_stand_in(inputs));
+      s.input = inputs++;
+    } else if (int32_t g = capture.source_gradients()[i]; g != kNone) {
+      s.leaf = capture.gradients()[static_cast<size_t>(g)].leaf;
+    } else {
+      s.tensor = capture.source_tensors()[i];
+    }
+    parts.sources.push_back(std::move(s));
+  }
+  parts.outputs = std::move(outputs);
+  parts.gradients = capture.gradients();
+  return parts;
+}
+
+Program::Program(const ProgramParts& parts, Ref<Workspace> workspace)
+    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(parts.graph)) {
+  const Graph& graph = parts.graph;
+  std::vector<int32_t> plan_source(graph.sources.size(), kNone);
+  for (size_t i = 0; i < graph.sources.size(); ++i) {
+    if (graph.sources[i].kind == GraphSource::Kind::Constant) continue;
+    plan_source[i] = static_cast<int32_t>(sources_.size());
+    sources_.push_back(parts.sources[i]);
+  }
+  for (const Capture::LeafGradient& g : parts.gradients) {
+    if (g.read) expected_.push_back({g.leaf, g.before.defined(), g.before.defined() ? g.before.spec() : TensorSpec{}});
+    if (!g.changed) continue;
+    GradientResult entry;
+    entry.read = g.read && g.before.defined();
+    entry.leaf = g.leaf;
+    for (size_t i = 0; i < parts.stand_ins.size(); ++i)
+      if (parts.stand_ins[i] == g.leaf) entry.input = static_cast<int32_t>(i);
+    gradients_.push_back(entry);
+  }
+  std::vector<int32_t> output_result;
+  int32_t result = 0;
+  for (const GraphResult& r : graph.results) {
+    if (r.kind == GraphResult::Kind::Output) output_result.push_back(result++);
+    if (r.kind != GraphResult::Kind::Gradient) continue;
+    const ProgramSource& s = parts.sources[static_cast<size_t>(r.source)];
+    for (GradientResult& g : gradients_)
+      if (s.input >= 0 ? g.input == s.input : g.leaf == s.tensor) g.result = result;
+    ++result;
+  }
+  for (const PlanSource& s : plan().sources) writes_ = writes_ || s.written;
+  size_t next = 0;
+  for (const Capture::Output& o : outputs_) {
+    output_sources_.push_back(o.source == kNone ? kNone : plan_source[static_cast<size_t>(o.source)]);
+    output_results_.push_back(o.source == kNone ? output_result.at(next++) : kNone);
+  }
+}
+
+const Tensor& Program::source(size_t i, std::span<const Tensor> inputs) const {
+  const ProgramSource& s = sources_[i];
+  if (s.input >= 0) return inputs[static_cast<size_t>(s.input)];
+  return s.leaf.defined() ? grad_meta(s.leaf)->grad : s.tensor;
+}
+
+std::string Program::state_problem() const {
+  for (const Expected& e : expected_) {
+    const GradMeta* m = grad_meta(e.leaf);
+    const bool present = m && m->grad.defined();
+    if (present != e.present) return present ? "a gradient is there that was None" : "a gradient is None";
+    if (present && (m->grad.shape() != e.spec.shape || m->grad.dtype() != e.spec.dtype ||
+                    m->grad.strides() != e.spec.strides))
+      return "a gradient changed its layout";
+  }
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const ProgramSource& s = sources_[i];
+    if (!s.tensor.defined()) continue;
+    const TensorSpec& want = plan().sources[i].spec;
+    if (s.tensor.dtype() != want.dtype || s.tensor.shape() != want.shape || s.tensor.strides() != want.strides)
+      return text("state ", want, " is now ", s.tensor);
+  }
+  return {};
+}
+
+Tensor Program::result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const {
+  const PlanTensor& t = plan().tensors[static_cast<size_t>(plan().results[static_cast<size_t>(result)])];
+  const PlanBuffer& b = plan().buffers[static_cast<size_t>(t.buffer)];
+  return Tensor::make(memory[static_cast<size_t>(b.index)], t.spec.dtype, t.spec.shape, t.spec.strides,
+                      t.offset / dtype_size(t.spec.dtype));
+}
+
+void Program::set_gradients(std::span<const Tensor> inputs, const std::vector<Ref<Storage>>& memory) {
+  for (const GradientResult& g : gradients_) {
+    const Tensor& leaf = g.input >= 0 ? inputs[static_cast<size_t>(g.input)] : g.leaf;
+    ensure_grad_meta(leaf).grad = g.result == kNone ? Tensor() : result_tensor(g.result, memory);
+  }
+}
+
+/// Gradients that the run replaces without reading them go first: their memory is free for the new ones.
+void Program::drop_old_gradients(std::span<const Tensor> inputs) const {
+  for (const GradientResult& g : gradients_) {
+    if (g.read) continue;
+    const Tensor& leaf = g.input >= 0 ? inputs[static_cast<size_t>(g.input)] : g.leaf;
+    if (GradMeta* m = grad_meta(leaf)) m->grad = Tensor();
+  }
+}
+
+/// A program that writes assumes that its sources are different memory, as they were when it was captured.
+void Program::check_separate(std::span<const Tensor> inputs) const {
+  if (!writes_) return;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].input < 0) continue;
+    const Storage* memory = source(i, inputs)->storage.get();
+    for (size_t j = 0; j < sources_.size(); ++j)
+      check_runtime(j == i || source(j, inputs)->storage.get() != memory || !memory->bytes() ||
+                        !(plan().sources[i].written || plan().sources[j].written),
+                    "argument ", plan().sources[i].name, " shares memory with another tensor of the compiled function, ",
+                    "one of which it writes; clone() it first");
+  }
+}
+
+Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> host) {
+  check_runtime(static_cast<int32_t>(host.size()) == plan().num_host, "the program needs ", plan().num_host,
+                " host numbers, got ", host.size());
+  check_separate(inputs);
+  drop_old_gradients(inputs);
+  std::vector<const void*> addresses(sources_.size());
+  for (size_t i = 0; i < sources_.size(); ++i) addresses[i] = source(i, inputs).data();
+  std::vector<Ref<Storage>> memory;
+  std::vector<void*> outputs;
+  for (int64_t bytes : plan().outputs) {
+    memory.push_back(make_ref<Storage>(static_cast<size_t>(bytes)));
+    outputs.push_back(memory.back()->data());
+  }
+  ChainInputs in{addresses, outputs, host, 0, 0};
+  if (int32_t draws = plan().num_draws) {
+    Generator& g = default_generator();
+    in.seed = g.seed();
+    in.first_draw = g.draws();
+    g.set_state(g.seed(), g.draws() + static_cast<uint64_t>(draws));
+  }
+  void* work = workspace_->at_least(chain_.memory_bytes());
+  if (timing_)
+    times_ = chain_.run_timed(in, work);
+  else
+    chain_.run(in, work);
+  for (size_t i = 0; i < sources_.size(); ++i)
+    if (plan().sources[i].written) source(i, inputs)->storage->bump_version();
+  set_gradients(inputs, memory);
+  Tensors result;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (output_sources_[i] == kNone) {
+      result.push_back(result_tensor(output_results_[i], memory));
+      continue;
+    }
+    const Tensor& t = source(static_cast<size_t>(output_sources_[i]), inputs);
+    const Capture::Output& o = outputs_[i];
+    bool whole = o.offset == 0 && o.shape == t.shape() && o.strides == t.strides();
+    result.push_back(whole ? t : t.alias(o.shape, o.strides, t.offset() + o.offset));
+  }
+  return result;
+}
+
+std::vector<int64_t> Program::run_timed(std::span<const Tensor> inputs, std::span<const double> host) {
+  timing_ = true;
+  run(inputs, host);
+  timing_ = false;
+  return times_;
+}
+
+}  // namespace hw

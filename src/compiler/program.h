@@ -1,0 +1,90 @@
+// A compiled function: its plan, prepared, with the state it reads and writes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chain/chain.h"
+#include "compiler/capture/capture.h"
+
+namespace hw {
+
+/// Working memory that several programs share: the largest need of all, kept between runs.
+class Workspace : public RefCounted {
+ public:
+  ~Workspace() override;
+  void* at_least(size_t bytes);
+  void release();
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Where the tensor of a source comes from in each run.
+struct ProgramSource {
+  Tensor tensor;       // state
+  Tensor leaf;         // or the gradient of this leaf
+  int32_t input = -1;  // or an argument
+};
+
+/// A graph and how it is tied to tensors.
+struct ProgramParts {
+  Graph graph;
+  std::vector<ProgramSource> sources;          // by source of the graph; nothing for constants
+  std::vector<Capture::Output> outputs;        // in the order in which the function returned them
+  std::vector<Capture::LeafGradient> gradients;
+  std::vector<Tensor> stand_ins;               // by argument: what stood for it while capturing
+};
+
+/// The parts of a finished capture.
+ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outputs);
+
+/// What one run takes and gives, in terms of tensors.
+class Program {
+ public:
+  Program(const ProgramParts& parts, Ref<Workspace> workspace);
+
+  const Plan& plan() const { return chain_.plan(); }
+  const Chain& chain() const { return chain_; }
+  /// Runs with these arguments (as they were given to Capture::add_input, in that order). State is updated, gradients are set.
+  Tensors run(std::span<const Tensor> inputs, std::span<const double> host);
+  std::vector<int64_t> run_timed(std::span<const Tensor> inputs, std::span<const double> host);
+
+  /// Why the state does not fit any more ("the gradient of fc1.weight is there now"), or empty.
+  std::string state_problem() const;
+
+ private:
+  struct GradientResult {
+    int32_t result = kNone;  // into Plan::results; kNone: the gradient becomes None
+    Tensor leaf;
+    int32_t input = -1;  // the leaf is an argument
+    bool read = false;   // the old gradient is a source
+  };
+
+  const Tensor& source(size_t i, std::span<const Tensor> inputs) const;
+  Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;
+  void drop_old_gradients(std::span<const Tensor> inputs) const;
+  void check_separate(std::span<const Tensor> inputs) const;
+  void set_gradients(std::span<const Tensor> inputs, const std::vector<Ref<Storage>>& memory);
+
+  std::vector<ProgramSource> sources_;  // of the plan: without constants
+  std::vector<Capture::Output> outputs_;
+  std::vector<int32_t> output_results_;  // by output: into Plan::results, or kNone
+  std::vector<int32_t> output_sources_;  // by output: into sources_, or kNone
+  std::vector<GradientResult> gradients_;
+  struct Expected {
+    Tensor leaf;
+    bool present;
+    TensorSpec spec;
+  };
+  std::vector<Expected> expected_;
+  Ref<Workspace> workspace_;
+  Chain chain_;
+  bool timing_ = false, writes_ = false;
+  std::vector<int64_t> times_;
+};
+
+}  // namespace hw

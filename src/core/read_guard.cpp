@@ -1,0 +1,34 @@
+// Refusing to read values that are not there.
+#include "core/read_guard.h"
+
+#include "base/error.h"
+
+namespace hw {
+
+static thread_local const char* t_refusal = nullptr;
+
+const char* set_read_refusal(const char* why) noexcept { return std::exchange(t_refusal, why); }
+
+void check_readable(const Tensor& t, const char* what) {
+  if (t_refusal) [[unlikely]]
+    fail(ErrorKind::Runtime, what, " needs the value of ", t, ", ", t_refusal);
+  check_runtime(!is_abstract(t), what, ": ", t,
+                " has no data: it was made while hw.compile captured a function, and outlived the capture");
+}
+
+void check_not_capturing(const char* what) {
+  if (t_refusal) [[unlikely]]
+    fail(ErrorKind::Runtime, what, " would make the values of an array a constant of the program; pass the array as an ",
+         "argument, or make it a tensor outside");
+}
+
+Tensor abstract_tensor(const TensorSpec& spec) {
+  TensorSpec s = spec;
+  if (s.strides.size() != s.shape.size()) s.strides = contiguous_strides(s.shape);
+  int64_t elements = s.numel() ? 1 : 0;
+  for (size_t i = 0; i < s.shape.size() && elements; ++i) elements += (s.shape[i] - 1) * s.strides[i];
+  auto storage = make_ref<Storage>(nullptr, static_cast<size_t>(elements * dtype_size(s.dtype)), +[](void*) {}, nullptr);
+  return Tensor::make(std::move(storage), s.dtype, s.shape, s.strides);
+}
+
+}  // namespace hw

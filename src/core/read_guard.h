@@ -1,0 +1,19 @@
+// While a program is captured its tensors hold no data, and what other tensors hold now is not what they will hold when it runs.
+#pragma once
+
+#include "core/tensor.h"
+
+namespace hw {
+
+/// A tensor with sizes but no memory behind it: an abstract value of a capture.
+Tensor abstract_tensor(const TensorSpec& spec);
+inline bool is_abstract(const Tensor& t) { return !t->storage->data() && t->storage->bytes() > 0; }
+
+/// While set, reading a value on this thread is an error with this text.
+const char* set_read_refusal(const char* why) noexcept;  // returns the one before; null: reading is allowed
+/// Throws if values cannot be read: `what` names the attempt ("item()").
+void check_readable(const Tensor& t, const char* what);
+/// Throws while reading is refused: `what` would take values from outside that may be others in the next run.
+void check_not_capturing(const char* what);
+
+}  // namespace hw
