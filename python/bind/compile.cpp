@@ -7,8 +7,8 @@
 #include "autograd/node.h"
 #include "bind/bind.h"
 #include "compiler/capture/capture.h"
-#include "compiler/capture/split.h"
-#include "compiler/program.h"
+#include "compiler/program/split.h"
+#include "compiler/program/program.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
 

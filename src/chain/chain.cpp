@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "chain/loop.h"
 
 namespace hw {
 
@@ -47,7 +48,12 @@ void Chain::prepare_step(size_t i) {
   }
   s.attrs = p.attrs;
   try {
-    s.kernel = prepare_kernel({p.op, in, out, s.attrs, p.compute}, DeviceType::CPU, &s.kernel_name);
+    if (p.loop >= 0) {
+      s.kernel = prepare_loop(plan_.loops[static_cast<size_t>(p.loop)]);
+      s.kernel_name = "tiles";
+    } else {
+      s.kernel = prepare_kernel({p.op, in, out, s.attrs, p.compute}, DeviceType::CPU, &s.kernel_name);
+    }
   } catch (const Error& e) {
     throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan_.origins[static_cast<size_t>(p.origin)], ")"));
   }

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compiler/aliasing.h"
+#include "compiler/regions/aliasing.h"
 #include "compiler/memory/place.h"
+#include "compiler/regions/lower_region.h"
+#include "compiler/regions/region.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -187,7 +189,7 @@ bool Lowering::free_for(int32_t target, ValueId value) const {
   for (size_t i = 0; i < n->inputs.size(); ++i) {
     if (!reads_input(*n, i) || placed_[static_cast<size_t>(n->inputs[i])].root != target) continue;
     const Placed& x = placed_[static_cast<size_t>(n->inputs[i])];
-    if (x.offset != 0 || !same_layout(x.spec, v.spec) || !may_overwrite(get_op(n->op), *n, i, out)) return false;
+    if (x.offset != 0 || !same_layout(x.spec, v.spec) || !may_overwrite(*n, i, out)) return false;
   }
   return true;
 }
@@ -227,9 +229,9 @@ bool Lowering::dies_into(int32_t r, const Node& n, size_t in, size_t out) const 
     if (i != in && reads_input(n, i) && placed_[static_cast<size_t>(n.inputs[i])].root == x.root &&
         !(placed_[static_cast<size_t>(n.inputs[i])].offset == 0 &&
           same_layout(placed_[static_cast<size_t>(n.inputs[i])].spec, x.spec) &&
-          may_overwrite(get_op(n.op), n, i, out)))
+          may_overwrite(n, i, out)))
       return false;
-  return may_overwrite(get_op(n.op), n, in, out);
+  return may_overwrite(n, in, out);
 }
 
 void Lowering::reuse_inputs() {
@@ -325,6 +327,15 @@ void Lowering::emit(const Node& n) {
                                             : tensor_of(n.outputs[0]));  // sizes only
   }
   for (ValueId v : n.outputs) s.outputs.push_back(tensor_of(v));
+  if (n.op == kRegion) {
+    std::vector<TensorSpec> out;
+    for (ValueId v : n.outputs) out.push_back(placed(v).spec);
+    s.attrs.clear();
+    s.loop = static_cast<int32_t>(plan_.loops.size());
+    plan_.loops.push_back(lower_region(n, specs, out));
+    plan_.steps.push_back(std::move(s));
+    return;
+  }
   s.compute = compute_dtype(get_op(n.op), specs);
   plan_.steps.push_back(std::move(s));
 }
@@ -362,9 +373,8 @@ Plan Lowering::run() {
   place_sources();
   for (NodeId id : g_.order) {
     const Node& n = g_.node(id);
-    const OpDef& op = get_op(n.op);
-    if (op.kind() == OpKind::View) {
-      place_view(op, n);
+    if (const OpDef* op = find_op(n.op); op && op->kind() == OpKind::View) {
+      place_view(*op, n);
     } else {
       node_step_[static_cast<size_t>(id)] = num_steps_;
       place_node(n, num_steps_++);

@@ -1,6 +1,7 @@
 // The graph: values, the operators that make them, and what enters and leaves. Plain data; pure (no operator writes to an input).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,11 +23,15 @@ struct GraphValue {
   int32_t slot = 0;         // which output of the producer
 };
 
+class Graph;
+
 struct Node {
   std::string op;
   std::vector<ValueId> inputs, outputs;
   Attrs attrs;  // in the order of the op's declaration
   std::vector<AttrBinding> bindings;
+  /// The graphs inside an op that runs graphs (a fused region, a branch, a loop): their inputs are the node's, their outputs too.
+  std::vector<std::shared_ptr<const Graph>> bodies;
   int32_t origin = 0;  // into Graph::origins
 };
 

@@ -16,6 +16,12 @@ static std::string place_text(const Plan& plan, int32_t tensor) {
   return text(t.spec, "@", at);
 }
 
+static std::string tile_text(const PlanLoop& loop, int32_t tile) {
+  if (tile < 0) return "None";
+  const PlanTile& t = loop.tiles[static_cast<size_t>(tile)];
+  return t.operand < 0 ? text(t.spec, "@scratch+", t.offset) : text(t.spec, "@operand", t.operand);
+}
+
 std::string plan_text(const Plan& plan) {
   std::string out = text("plan ", plan.name, ": ", plan.steps.size(), " steps, ", plan.arena_bytes, " bytes of arena (",
                          plan.arena_lower_bound, " at least)\n");
@@ -26,6 +32,15 @@ std::string plan_text(const Plan& plan) {
     comma = "";
     for (int32_t t : s.inputs) append_text(out, text(std::exchange(comma, ", "), place_text(plan, t)));
     append_text(out, text(")  @ ", plan.origins[static_cast<size_t>(s.origin)], "\n"));
+    if (s.loop < 0) continue;
+    const PlanLoop& loop = plan.loops[static_cast<size_t>(s.loop)];
+    append_text(out, text("    ", loop.counts, " pieces, ", loop.scratch_bytes, " bytes of scratch:\n"));
+    for (const PlanStep& b : loop.body) {
+      append_text(out, text("    ", tile_text(loop, b.outputs[0]), " = ", b.op, "("));
+      comma = "";
+      for (int32_t t : b.inputs) append_text(out, text(std::exchange(comma, ", "), tile_text(loop, t)));
+      append_text(out, ")\n");
+    }
   }
   return out;
 }

@@ -40,6 +40,25 @@ struct PlanStep {
   std::vector<AttrBinding> bindings;
   DType compute = DType::None;
   int32_t origin = 0;
+  int32_t loop = -1;  // into Plan::loops: the step is a loop over kernels
+};
+
+/// An operand of the kernels in a loop: a piece of one of the step's operands, or scratch memory of the thread.
+struct PlanTile {
+  int32_t operand = -1;        // into the step's inputs, then outputs; -1: scratch
+  int64_t offset = 0;          // bytes, in scratch
+  TensorSpec spec, last_spec;  // of one piece; of the piece at the end of the innermost loop, where that is smaller
+  Dims steps;                  // bytes from one piece to the next, for each loop
+};
+
+/// Kernels that run together over pieces of their operands, so that what passes between them stays in the cache.
+struct PlanLoop {
+  Dims counts;  // pieces along each loop, outermost first
+  bool has_last = false;
+  size_t num_inputs = 0;      // of the step
+  int64_t scratch_bytes = 0;  // of one thread
+  std::vector<PlanTile> tiles;
+  std::vector<PlanStep> body;  // operands are tiles
 };
 
 struct PlanSource {
@@ -55,6 +74,7 @@ struct Plan {
   std::vector<PlanBuffer> buffers;
   std::vector<PlanTensor> tensors;
   std::vector<PlanStep> steps;
+  std::vector<PlanLoop> loops;
   std::vector<PlanSource> sources;    // constants are not among them
   std::vector<int64_t> outputs;       // bytes of each Output buffer
   std::vector<int32_t> results;       // the tensor of each Output and Gradient result of the graph, in Output buffers

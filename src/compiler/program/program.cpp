@@ -1,9 +1,10 @@
 // Running a compiled function.
-#include "compiler/program.h"
+#include "compiler/program/program.h"
 
 #include "autograd/node.h"
 #include "base/error.h"
 #include "compiler/lower.h"
+#include "compiler/regions/form_regions.h"
 #include "core/allocator.h"
 #include "core/generator.h"
 
@@ -47,8 +48,13 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
+static Graph optimised(Graph graph) {
+  if (!getenv("NOREGION")) form_regions(graph);
+  return graph;
+}
+
 Program::Program(const ProgramParts& parts, Ref<Workspace> workspace)
-    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(parts.graph)) {
+    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(optimised(parts.graph))) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {

@@ -1,6 +1,8 @@
 // Eager in-place calls run the ordinary kernel with its first input as the output, so every op that has an in-place form tolerates that.
-#include "compiler/aliasing.h"
+#include "compiler/regions/aliasing.h"
 
+#include "compiler/regions/lower_region.h"
+#include "compiler/regions/region.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -23,7 +25,9 @@ static bool is_rewritten(const Node& node, size_t in, size_t out) {
   return false;
 }
 
-bool may_overwrite(const OpDef& op, const Node& node, size_t in, size_t out) {
+bool may_overwrite(const Node& node, size_t in, size_t out) {
+  if (node.op == kRegion) return region_may_overwrite(node, in, out);
+  const OpDef& op = get_op(node.op);
   if (op.name() == "_write_view" || op.name() == "copy_") return in == 0 && out == 0;
   if (is_step(op)) return is_rewritten(node, in, out);
   if (out != 0 || !op.has_inplace() || op.kind() != OpKind::Kernel) return false;

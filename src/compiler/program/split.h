@@ -1,7 +1,7 @@
 // Forward and backward of a captured function as two programs, for outputs that are differentiated outside.
 #pragma once
 
-#include "compiler/program.h"
+#include "compiler/program/program.h"
 
 namespace hw {
 

@@ -1,5 +1,5 @@
 // Cutting a joint graph in two. Values that backward needs of forward are saved, views are made again from what they show.
-#include "compiler/capture/split.h"
+#include "compiler/program/split.h"
 
 #include <algorithm>
 
