@@ -1,0 +1,106 @@
+// Checking the nodes of a graph against the declarations of their operators.
+#include "compiler/check_graph.h"
+
+#include "base/error.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "op/rules.h"
+#include "op/vocabulary.h"
+
+namespace hw {
+
+std::vector<TensorSpec> input_specs(const Graph& graph, const Node& node) {
+  std::vector<TensorSpec> specs(node.inputs.size());
+  for (size_t i = 0; i < specs.size(); ++i)
+    if (node.inputs[i] != kNone) specs[i] = graph.spec(node.inputs[i]);
+  return specs;
+}
+
+std::vector<TensorSpec> inferred_outputs(const Graph& graph, const Node& node) {
+  const OpDef& op = get_op(node.op);
+  std::vector<TensorSpec> in = input_specs(graph, node);
+  try {
+    return infer_outputs({op, in, node.attrs, compute_dtype(op, in)});
+  } catch (const Error& e) {
+    throw Error(e.kind(), text(call_text(op, in, node.attrs), ": ", e.message()));
+  }
+}
+
+namespace {
+
+bool is_number(AttrValue::Kind k) {
+  using K = AttrValue::Kind;
+  return k == K::Bool || k == K::Int || k == K::Float || k == K::Scalar;
+}
+
+bool kind_fits(const AttrDef& def, const AttrValue& value) {
+  using K = AttrValue::Kind;
+  if (value.none()) return def.nullable || def.otherwise.none();
+  if (value.kind() == def.kind || (is_number(value.kind()) && is_number(def.kind))) return true;
+  if (value.kind() == K::Text) return def.text_allowed;
+  return value.kind() == K::Int && def.kind == K::Ints;
+}
+
+/// What is wrong with the call, before any rule is asked.
+std::string call_problem(const OpDef& op, const Node& node) {
+  const size_t declared = op.inputs().size(), given = node.inputs.size();
+  const bool fits = op.variadic_index() < 0 ? given == declared : given + 1 >= declared;
+  if (!fits) return text(op.name(), " takes ", declared, " inputs, the node has ", given);
+  if (node.outputs.size() != op.outputs().size())
+    return text(op.name(), " has ", op.outputs().size(), " outputs, the node ", node.outputs.size());
+  if (node.attrs.size() != op.attrs().size())
+    return text(op.name(), " has ", op.attrs().size(), " attributes, the node ", node.attrs.size());
+  for (size_t i = 0; i < node.attrs.size(); ++i)
+    if (!kind_fits(op.attrs()[i], node.attrs[i]))
+      return text("attribute ", op.attrs()[i].name, " cannot be ", node.attrs[i]);
+  for (const AttrBinding& b : node.bindings)
+    if (!op.attrs()[static_cast<size_t>(b.attr)].dynamic)
+      return text("attribute ", op.attrs()[static_cast<size_t>(b.attr)].name, " cannot change from run to run");
+  return {};
+}
+
+std::string output_problem(const OpDef& op, const TensorSpec& have, const TensorSpec& want) {
+  if (have.shape != want.shape) return text("the output is ", have, ", by the rules ", want);
+  if (op.kind() == OpKind::View)
+    return have.dtype == want.dtype && have.strides == want.strides
+               ? std::string()
+               : text("the view is ", have, " with strides ", have.strides, ", by the rules ", want, " with ",
+                      want.strides);
+  return can_cast(want.dtype, have.dtype) ? std::string() : text("the output is ", have, ", by the rules ", want);
+}
+
+std::string node_problem(const Graph& graph, const Node& node) {
+  const OpDef* op = find_op(node.op);
+  if (!op) return text("there is no op '", node.op, "'");
+  if (std::string problem = call_problem(*op, node); !problem.empty()) return problem;
+  if (op->kind() == OpKind::Composite) return {};  // has no rules of its own
+  std::vector<TensorSpec> want = inferred_outputs(graph, node);
+  if (want.size() != node.outputs.size()) return text("the rules give ", want.size(), " outputs");
+  for (size_t i = 0; i < want.size(); ++i)
+    if (std::string problem = output_problem(*op, graph.spec(node.outputs[i]), want[i]); !problem.empty())
+      return problem;
+  return {};
+}
+
+}  // namespace
+
+std::string specs_problem(const Graph& graph) {
+  for (NodeId n : graph.order) {
+    std::string problem;
+    try {
+      problem = node_problem(graph, graph.node(n));
+    } catch (const Error& e) {
+      problem = e.message();
+    }
+    if (!problem.empty()) return text(node_text(graph, n, op_vocabulary()), ": ", problem);
+  }
+  return {};
+}
+
+void check_graph(const Graph& graph) {
+  std::string problem = graph_problem(graph);
+  if (problem.empty()) problem = specs_problem(graph);
+  check(problem.empty(), "graph ", graph.name, ": ", problem);
+}
+
+}  // namespace hw

@@ -1,0 +1,36 @@
+// What a pass over graphs is. Each stands in its own file of passes/ and registers itself; pipeline.cpp says when it runs.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace hw {
+
+/// The stages of the architecture's table, in the order in which they run.
+enum class Stage : uint8_t { Simplify, Precision, Distribute, Decompose, Layout, Fuse, Remat, Schedule, Memory };
+std::string_view stage_name(Stage stage);
+
+/// What is known of how the graph will be used.
+struct PassOptions {
+  bool frozen = false;                   // state never changes any more: inference with fixed weights
+  int64_t most_folded_bytes = 16 << 10;  // a larger result is not computed in advance, unless its inputs are as large
+};
+
+struct Pass {
+  std::string_view name;
+  Stage stage = Stage::Simplify;
+  std::string_view doc;
+  bool (*run)(Graph& graph, const PassOptions& options) = nullptr;  // whether it changed anything
+};
+
+/// `static const RegisterPass pass({"remove_dead", Stage::Simplify, "...", &remove_dead});` registers at load time.
+struct RegisterPass {
+  explicit RegisterPass(Pass pass);
+};
+
+const std::vector<Pass>& all_passes();        // sorted by name
+const Pass& get_pass(std::string_view name);  // throws Error{Key}
+
+}  // namespace hw

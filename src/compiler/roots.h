@@ -1,0 +1,34 @@
+// Which values lie in the same memory: views, and what they are views of.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace hw {
+
+/// Where a value lies: `offset` elements behind the first of `root`, which is a source or made by a kernel.
+struct Location {
+  ValueId root = kNone;
+  int64_t offset = 0;
+  bool known = true;  // whether the offset is: not behind a view of another dtype
+};
+
+class Roots {
+ public:
+  explicit Roots(const Graph& graph);
+  ValueId root(ValueId v) const { return at_[static_cast<size_t>(v)].root; }
+  const Location& location(ValueId v) const { return at_[static_cast<size_t>(v)]; }
+  bool is_result(ValueId v) const {
+    return result_[static_cast<size_t>(root(v))];
+  }  // the value or a view in its memory
+  /// Two outputs of one call lie in this memory, and stay in one memory.
+  bool is_shared(ValueId v) const { return shared_[static_cast<size_t>(root(v))]; }
+  /// Whether `kept` may stand for `gone` although they are different memories: the outputs of the call that share memory
+  /// still do, and no source's old content has to outlive its update for an output.
+  bool may_replace(const Graph& graph, ValueId gone, ValueId kept) const;
+
+ private:
+  std::vector<Location> at_;
+  std::vector<bool> result_, shared_;
+};
+
+}  // namespace hw
