@@ -145,8 +145,8 @@ def _(d: str) -> Case:
             (lambda: torch.nn.functional.scaled_dot_product_attention(tq, tk, tv)))
 
 
-def main() -> None:
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(cases: dict[str, Callable[[str], Case]] = CASES, about: str | None = __doc__) -> None:
+    ap = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     ap.add_argument("--dtypes", nargs="+", default=["float32", "bfloat16"])
     ap.add_argument("--only", default=".")
@@ -159,7 +159,7 @@ def main() -> None:
     for threads in a.threads:
         hw.set_num_threads(threads)
         torch.set_num_threads(threads)
-        for name, make in CASES.items():
+        for name, make in cases.items():
             if not re.search(a.only, name):
                 continue
             for dtype in a.dtypes:

@@ -10,12 +10,14 @@ import torch
 from harness import FLOATS, Sample, op_test, randn
 
 MASKED = np.array([[0.0, -math.inf, 1.0], [-math.inf, -math.inf, 2.0]])
+LINES = np.stack([np.linspace(-90, 90, 21), np.where(np.arange(21) % 3 == 0, -math.inf, 1.0), np.linspace(2, 0, 21)])  # side by side
 
 
 def samples() -> list[Sample]:
     return [Sample(randn(3, 5), 1), Sample(randn(3, 5), dim=0), Sample(randn(2, 3, 4), dim=-2), Sample(randn(), 0), Sample(randn(0), 0),
             Sample(randn(3, 0), 0), Sample(randn(4, 100) * 20, -1, sample_grad=False), Sample(randn(70, 33), 0, sample_grad=False),
-            Sample(MASKED, 1, sample_grad=False), Sample(randn(2, 17), 1, dtype=None)]
+            Sample(MASKED, 1, sample_grad=False), Sample(LINES, 0, sample_grad=False), Sample(randn(2, 9, 8), 1), Sample(randn(2, 5, 35), 1, sample_grad=False),
+            Sample(randn(5, 2100) * 5, 0, sample_grad=False), Sample(randn(700, 40), 0, sample_grad=False), Sample(randn(2, 17), 1, dtype=None)]
 
 
 for _name, _oracle in (("softmax", torch.softmax), ("log_softmax", torch.log_softmax), ("softmin", torch.nn.functional.softmin)):

@@ -18,8 +18,14 @@ constexpr int64_t kDirectGroup = 64;     // lines between two looks at the layou
 constexpr int64_t kGroup = 16;           // lines that are gathered side by side when their neighbours are contiguous
 constexpr int64_t kMostBytes = 1 << 20;  // of staging per thread before groups shrink to one line
 
+// Lines side by side: how many at once.
+constexpr int64_t kUnit = 16;  // a multiple of it
+constexpr int64_t kLeastWidth = 32, kMostWidth = 1024;
+constexpr int64_t kBlockBytes = 1 << 18;  // of operands and scratch together, to stay in the second-level cache
+constexpr int64_t kNarrowBlock = 16;      // fewer lines side by side than these are gathered
+
 struct Operand {
-  bool given = true, direct = false, single = false, shared = false, summed = false;
+  bool given = true, direct = false, single = false, shared = false, summed = false, same = false;
   int64_t memory = 0, staged = 0;  // bytes per element
   Dims line_sizes, line_strides;   // outermost first
   ConvertFn convert = nullptr;
@@ -57,7 +63,11 @@ class LineKernel final : public Kernel {
 
  private:
   Operand operand(const TensorSpec& spec, const TensorSpec& x, const LineOperand& how, bool output, Dims& kept) const;
+  bool side_by_side() const;
+  void lay_out();
+  void lay_out_blocks();
   void run_range(const KernelArgs& args, int64_t begin, int64_t end, char* scratch) const;
+  void run_block(const KernelArgs& args, char* const* data, int64_t lines, char* scratch) const;
   void store_sums(const KernelArgs& args, char* scratch) const;
   void gather(const Operand& o, const char* from, int64_t step, int64_t lines, char* to) const;
   void scatter(const Operand& o, const char* from, char* to, int64_t step, int64_t lines) const;
@@ -65,7 +75,8 @@ class LineKernel final : public Kernel {
   LineSpec spec_;
   std::vector<Operand> operands_;  // inputs, then outputs
   Nest kept_;
-  int64_t n_ = 1, group_ = 1, bytes_ = 0, scratch_at_ = 0, parts_ = 1;
+  bool blocks_ = false;
+  int64_t n_ = 1, group_ = 1, bytes_ = 0, scratch_at_ = 0, parts_ = 1, per_part_ = 0, pitch_ = 0;
 };
 
 Operand LineKernel::operand(const TensorSpec& spec, const TensorSpec& x, const LineOperand& how, bool output,
@@ -96,7 +107,8 @@ Operand LineKernel::operand(const TensorSpec& spec, const TensorSpec& x, const L
   merge_axes(o.line_sizes, o.line_strides);
   o.memory = dtype_size(spec.dtype);
   o.staged = dtype_size(how.compute);
-  o.direct = spec.dtype == how.compute && o.line_sizes.size() == 1 && (o.line_strides[0] == 1 || o.single);
+  o.same = spec.dtype == how.compute;
+  o.direct = o.same && o.line_sizes.size() == 1 && (o.line_strides[0] == 1 || o.single);
   o.convert = output ? find_convert(how.compute, spec.dtype) : find_convert(spec.dtype, how.compute);
   o.row = output ? find_convert_row(how.compute, spec.dtype) : find_convert_row(spec.dtype, how.compute);
   return o;
@@ -118,6 +130,18 @@ LineKernel::LineKernel(const KernelRequest& request, LineSpec spec) : spec_(std:
   for (size_t i = 0; i < request.inputs.size(); ++i) add(request.inputs[i], spec_.in[i], false);
   for (size_t i = 0; i < request.outputs.size(); ++i) add(request.outputs[i], spec_.out[i], true);
   kept_ = make_nest(kept_shape, kept);
+  blocks_ = side_by_side();
+  if (blocks_)
+    lay_out_blocks();
+  else
+    lay_out();
+  const int64_t work = kept_.count * std::max<int64_t>(n_, 1) * spec_.cost;
+  const int64_t unit = blocks_ ? kUnit : 1, units = (kept_.count + unit - 1) / unit;
+  if (spec_.threads) parts_ = std::clamp<int64_t>(std::min(work / kPiece, units), 1, num_threads());
+  per_part_ = (units + parts_ - 1) / parts_ * unit;
+}
+
+void LineKernel::lay_out() {
   auto layout = [&] {
     bytes_ = 0;
     for (Operand& o : operands_) {
@@ -139,8 +163,37 @@ LineKernel::LineKernel(const KernelRequest& request, LineSpec spec) : spec_(std:
   if (std::all_of(operands_.begin(), operands_.end(),
                   [](const Operand& o) { return !o.given || o.direct || o.shared; }))
     group_ = kDirectGroup;
-  const int64_t work = kept_.count * std::max<int64_t>(n_, 1) * spec_.cost;
-  if (spec_.threads) parts_ = std::clamp<int64_t>(std::min(work / kPiece, kept_.count), 1, num_threads());
+}
+
+/// Whether the spec's block function fits: neighbouring lines are contiguous in every Whole operand, and their elements are not.
+bool LineKernel::side_by_side() const {
+  if (!spec_.block || operands_[0].direct || kept_.sizes[0] < kNarrowBlock) return false;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const Operand& o = operands_[i];
+    if (!o.given || o.single) continue;
+    if (o.shared || !o.same || o.line_sizes.size() != 1 || kept_.stride(static_cast<int64_t>(i), 0) != 1) return false;
+  }
+  return true;
+}
+
+void LineKernel::lay_out_blocks() {
+  int64_t per_line = spec_.block_scratch * n_ + spec_.block_sums;
+  for (const Operand& o : operands_)
+    if (o.given && !o.single) per_line += n_ * o.memory;
+  group_ = std::clamp(kBlockBytes / std::max<int64_t>(per_line, 1) / kUnit * kUnit, kLeastWidth, kMostWidth);
+  group_ = std::min(group_, (kept_.sizes[0] + kUnit - 1) / kUnit * kUnit);
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    Operand& o = operands_[i];
+    if (!o.given || !o.single) continue;
+    o.direct = o.same && kept_.stride(static_cast<int64_t>(i), 0) == 1;
+    if (o.direct) continue;
+    o.slot = bytes_;
+    bytes_ += (group_ * o.staged + 63) / 64 * 64;
+  }
+  scratch_at_ = bytes_;
+  // An odd number of units: the lines of a column do not fall on each other in the cache.
+  pitch_ = group_ / kUnit % 2 ? group_ : group_ + kUnit;
+  bytes_ += (pitch_ * (n_ * spec_.block_scratch + spec_.block_sums) + 63) / 64 * 64;
 }
 
 void LineKernel::gather(const Operand& o, const char* from, int64_t step, int64_t lines, char* to) const {
@@ -208,25 +261,40 @@ void LineKernel::run_range(const KernelArgs& args, int64_t begin, int64_t end, c
       const int64_t stride = kept_.stride(static_cast<int64_t>(i), 0);
       data[i] = const_cast<char*>(base) + walk.offset(static_cast<int>(i)) * o.memory;
       step[i] = stride * o.memory;
-      if (o.direct && !o.summed) continue;
+      if ((o.direct && !o.summed) || (blocks_ && !o.single)) continue;
       if (i < inputs && !o.shared) gather(o, data[i], stride, lines, scratch + o.slot);
       data[i] = scratch + o.slot;
       step[i] = o.shared ? 0 : (o.single ? 1 : n_) * o.staged;
     }
-    for (int64_t l = 0; l < lines; ++l) {
+    if (blocks_) run_block(args, data, lines, scratch);
+    for (int64_t l = 0; l < lines && !blocks_; ++l) {
       for (size_t i = 0; i < inputs; ++i, data[i - 1] += step[i - 1]) line.in[i] = data[i];
       for (size_t i = inputs; i < count; ++i, data[i - 1] += step[i - 1]) line.out[i - inputs] = data[i];
       spec_.fn(line);
     }
     for (size_t i = inputs; i < count; ++i) {
       const Operand& o = operands_[i];
-      if (!o.given || o.direct || o.summed) continue;
+      if (!o.given || o.direct || o.summed || (blocks_ && !o.single)) continue;
       char* to = static_cast<char*>(args.outputs[i - inputs]) + walk.offset(static_cast<int>(i)) * o.memory;
       scatter(o, scratch + o.slot, to, kept_.stride(static_cast<int64_t>(i), 0), lines);
     }
     walk.advance(lines);
     at += lines;
   }
+}
+
+void LineKernel::run_block(const KernelArgs& args, char* const* data, int64_t lines, char* scratch) const {
+  const size_t inputs = spec_.in.size();
+  LineBlock block{n_, lines, {}, {}, {}, {}, spec_.params.data(), args.status, scratch + scratch_at_, pitch_};
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const Operand& o = operands_[i];
+    const int64_t step = o.given && !o.single ? o.line_strides[0] : 0;
+    if (i < inputs)
+      block.in[i] = data[i], block.in_step[i] = step;
+    else
+      block.out[i - inputs] = data[i], block.out_step[i - inputs] = step;
+  }
+  spec_.block(block);
 }
 
 /// The sums of the threads are added in order and stored.
@@ -250,7 +318,7 @@ void LineKernel::store_sums(const KernelArgs& args, char* scratch) const {
 }
 
 void LineKernel::run(const KernelArgs& args) const {
-  const int64_t count = kept_.count, per = (count + parts_ - 1) / parts_;
+  const int64_t count = kept_.count, per = per_part_;
   auto* scratch = static_cast<char*>(args.scratch);
   parallel_for(parts_, 1, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) {

@@ -1,5 +1,5 @@
 // Kernels that work on lines: everything along some axes, one line after the other. The driver brings lines of any layout and
-// dtype to contiguous memory of the compute dtype, and takes the results back.
+// dtype to contiguous memory of the compute dtype, and takes the results back; where lines lie side by side, it hands out blocks.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,19 @@ struct Line {
 };
 using LineFn = void (*)(const Line& line);
 
+/// Lines whose elements lie side by side: element k of line c is at [k * step + c], one element per line at [c].
+struct LineBlock {
+  int64_t n, width;  // length and number of the lines
+  const void* in[kMostLineOperands];
+  void* out[kMostLineOperands];
+  int64_t in_step[kMostLineOperands], out_step[kMostLineOperands];  // in elements
+  const double* params;
+  LaunchStatus* status;
+  void* scratch;  // 64-byte aligned: LineSpec::block_scratch bytes for each element and block_sums for each line
+  int64_t pitch;  // room for lines in scratch: a multiple of 16, at least `width`
+};
+using LineBlockFn = void (*)(const LineBlock& block);
+
 /// How an operand meets the lines: its axes are those of the first input (Whole), without the axes of the line (PerLine: one
 /// element each, with keepdim or without), or only those of the line (Shared: the same for all lines; an output that is Shared is
 /// the sum over the lines, added up per thread from zero).
@@ -37,8 +50,10 @@ struct LineSpec {
   Dims axes;  // of the first input, in the order in which elements follow each other in the line
   std::vector<LineOperand> in, out;
   std::vector<double> params;
-  int64_t scratch = 0;  // bytes of scratch per element of a line
-  int cost = 1;         // work per element, relative to an addition
+  int64_t scratch = 0;          // bytes of scratch per element of a line
+  LineBlockFn block = nullptr;  // for lines side by side whose Whole operands have the compute dtype; may be null
+  int64_t block_scratch = 0, block_sums = 0;
+  int cost = 1;  // work per element, relative to an addition
   bool threads = true;
 };
 

@@ -30,6 +30,16 @@ HWY_INLINE Pack<T> exp_nonpositive(Pack<T> x) {
 #endif
 }
 
+/// log(x) for x > 0, infinity or NaN.
+template <class T>
+HWY_INLINE Pack<T> log_positive(Pack<T> x) {
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return math::log(x);
+#else
+  return each_lane([](T v) { return std::log(v); }, x);
+#endif
+}
+
 /// NaN elements may be passed over.
 template <class T>
 HWY_INLINE Wide<T> row_max(const T* x, int64_t n) {

@@ -15,6 +15,10 @@ static std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string
   spec.in.assign(grad ? 2 : 1, {LineRole::Whole, d});
   spec.out = {{LineRole::Whole, d}};
   spec.scratch = is_reduced(d) && request.op == "softmax" ? 4 : 0;
+  const int64_t wide = d == DType::F64 ? 8 : 4;
+  spec.block = find_softmax_block(request.op, d);
+  spec.block_scratch = grad ? 0 : wide;
+  spec.block_sums = 2 * wide;
   spec.cost = 4;
   return make_line_kernel(request, std::move(spec), why_not);
 }
