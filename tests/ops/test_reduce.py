@@ -13,6 +13,11 @@ from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, op_test, permutati
 
 REAL = FLOATS + INTS
 NAN = np.array([1.0, math.nan, 3.0, -2.0])
+INFINITE = np.tile(np.array([[-math.inf, 0.0], [-math.inf, -math.inf], [math.inf, 1.0], [math.nan, 2.0], [math.inf, math.nan]]).T, (9, 5))
+
+WIDE = ("float32", "float64", "int32", "int64")  # hold all of a large permutation
+EQUAL = np.array([[1.0, 3.0, 2.0, 3.0, 1.0] * 7] * 23)
+NANS = np.where(np.add.outer(np.arange(25), np.arange(19)) % 11 == 7, math.nan, np.add.outer(np.arange(25) % 4, np.arange(19) % 3))
 
 
 def axes(*extra: Sample, keepdim: bool = True) -> list[Sample]:
@@ -59,11 +64,16 @@ for _name in ("var", "std", "var_mean", "std_mean"):
             samples=lambda: [Sample(randn(3, 4)), Sample(randn(2, 3, 4), 1), Sample(randn(2, 3, 4), (0, 2), keepdim=True),
                              Sample(randn(5, 3), 0, correction=0), Sample(randn(3, 5), 1, False, True), Sample(randn(4, 3), True),
                              Sample(randn(30, 41), 0, sample_grad=False), Sample(randn(3, 1), 1, correction=0, sample_grad=False),
-                             Sample(randn(70, 90), sample_grad=False)])
+                             Sample(randn(70, 90), sample_grad=False), Sample(randn(2, 4, 5, 6) + 3, (0, 2, 3), sample_grad=False),
+                             Sample(randn(203, 41) + 100, 0, sample_grad=False, sample_dtypes=("float32", "float64")),
+                             Sample(randn(3, 5000) - 100, 1, sample_grad=False, sample_dtypes=("float32", "float64")),
+                             Sample(randn(900, 3), 0, sample_grad=False), Sample(randn(9, 700), 0, sample_grad=False)])
 op_test("logsumexp", torch=torch.logsumexp, dtypes=FLOATS + INTS, grad=True, grad2=True,
         samples=lambda: [Sample(randn(3, 4), 1), Sample(randn(3, 4) * 50, 0), Sample(randn(2, 3, 4), dim=(0, 2), keepdim=True), Sample(randn(), 0),
                          Sample(np.array([[-math.inf, 0.0], [-math.inf, -math.inf], [math.inf, 1.0]]), 1, sample_dtypes=FLOATS, sample_grad=False),
-                         Sample(randn(700, 40), 0, sample_grad=False), Sample(randn(3, 0), 1, sample_dtypes=FLOATS)])
+                         Sample(INFINITE, 0, sample_dtypes=FLOATS, sample_grad=False), Sample(INFINITE.T.copy(), 1, sample_dtypes=FLOATS, sample_grad=False),
+                         Sample(randn(700, 40), 0, sample_grad=False), Sample(randn(3, 0), 1, sample_dtypes=FLOATS),
+                         Sample(randn(2, 5000) * 9, 1, sample_grad=False, sample_dtypes=FLOATS), Sample(randn(900, 3), 0, sample_grad=False)])
 
 ORDERS = [2.0, 1.0, 0.0, math.inf, -math.inf, 3.0, 0.5]
 
@@ -92,12 +102,16 @@ for _name in ("argmax", "argmin"):
     op_test(_name, torch=getattr(torch, _name), dtypes=REAL,
             samples=lambda: [Sample(permutation(3, 4)), Sample(randn()), Sample(permutation(2, 3, 4), 1), Sample(permutation(5, 3), 0, True),
                              Sample(permutation(40, 51), 0), Sample(np.array([3.0, 1, 3, 1])), Sample(NAN, 0, sample_dtypes=FLOATS),
-                             Sample(randn(3, 0), 0), Sample(permutation(3, 700), -1)],
+                             Sample(randn(3, 0), 0), Sample(permutation(3, 700), -1), Sample(permutation(2, 21, 35), 1, sample_dtypes=WIDE),
+                             Sample(EQUAL, 1), Sample(EQUAL, 0), Sample(EQUAL.T.copy(), 0), Sample(NANS, 0, sample_dtypes=FLOATS),
+                             Sample(NANS, 1, sample_dtypes=FLOATS), Sample(permutation(5000), sample_dtypes=WIDE)],
             errors=[(lambda hw, n=_name: getattr(hw, n)(hw.ones(0)), IndexError, "no elements")])
 for _name in ("max", "min", "median"):
     op_test(f"_{_name}_dim", torch=getattr(torch, _name), function=getattr(hw, _name), dtypes=REAL, grad=True, grad2=True,
             samples=lambda: [Sample(permutation(2, 3, 4), 1), Sample(permutation(5, 3), dim=0, keepdim=True), Sample(randn(), 0), Sample(randn(3, 0), 0),
-                             Sample(permutation(40, 51), 0), Sample(NAN, 0, sample_dtypes=FLOATS, sample_grad=False)],
+                             Sample(permutation(40, 51), 0), Sample(NAN, 0, sample_dtypes=FLOATS, sample_grad=False),
+                             Sample(permutation(2, 21, 35), 1, sample_dtypes=WIDE, sample_grad=False),
+                             Sample(NANS, 0, sample_dtypes=FLOATS, sample_grad=False), Sample(permutation(3, 5000), 1, sample_dtypes=WIDE, sample_grad=False)],
             errors=[(lambda hw, n=_name: getattr(hw, n)(hw.ones((3, 0)), 1), IndexError, "no elements")])
 op_test("median", torch=torch.median, samples=lambda: [Sample(permutation(3, 4)), Sample(permutation(5)), Sample(NAN, sample_dtypes=FLOATS, sample_grad=False)],
         dtypes=REAL, grad=True)

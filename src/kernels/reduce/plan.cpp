@@ -75,6 +75,12 @@ bool reduce_recipe(const KernelRequest& request, ReduceRecipe& r, std::string& w
   } else if (request.op == "any" || request.op == "all") {
     r.kind = request.op == "any" ? ReduceKind::Any : ReduceKind::All;
     r.compute = DType::Bool;
+  } else if (request.op == "_var_mean") {
+    r.kind = ReduceKind::Moments;
+    r.correction = request.attrs[2].f64();
+    if (request.attrs[3].truth()) r.finish = ReduceRecipe::Finish::Deviation;
+  } else if (request.op == "logsumexp") {
+    r.kind = ReduceKind::LogSumExp;
   } else {
     return why_not = "not a reduction of one value per element", false;
   }

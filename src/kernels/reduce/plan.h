@@ -18,13 +18,28 @@ Dims reduced_axes(const AttrValue& dim, int64_t ndim);
 ReducePlan make_reduce_plan(const TensorSpec& in, const TensorSpec& out, const Dims& axes);
 
 /// What an op reduces with. Elements are mapped, then combined; partial results are merged by the combining alone.
-enum class ReduceKind : uint8_t { Sum, Prod, Max, Min, Any, All, SumSquares, SumAbs, MaxAbs, MinAbs, CountNonzero };
+enum class ReduceKind : uint8_t {
+  Sum,
+  Prod,
+  Max,
+  Min,
+  Any,
+  All,
+  SumSquares,
+  SumAbs,
+  MaxAbs,
+  MinAbs,
+  CountNonzero,
+  Moments,
+  LogSumExp
+};
 
 /// The kind, what happens at the end, and the dtype that elements are converted to first.
 struct ReduceRecipe {
-  enum class Finish : uint8_t { None, Divide, Root };
+  enum class Finish : uint8_t { None, Divide, Root, Deviation };
   ReduceKind kind = ReduceKind::Sum;
-  Finish finish = Finish::None;  // Divide: by the number of elements
+  Finish finish = Finish::None;  // Divide: by the number of elements; Deviation: the root of Moments
+  double correction = 0;         // what Moments take off the number of elements in the divisor
   DType compute = DType::None;
   Dims axes;
 };

@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kPiece = 32768;     // elements per thread below which the work stays on the caller
 constexpr int64_t kBlock = 16384;     // elements of a row between two steps of the cascade
 constexpr int64_t kChunk = 512;       // elements of a row in a staging buffer
+constexpr int64_t kMostSize = 24;     // bytes of an accumulator
 constexpr int64_t kTileBytes = 4096;  // of accumulators side by side
 constexpr int64_t kNarrow = 64;       // results side by side below which several rows are taken as one
 constexpr int64_t kShortRow = 16;     // rows shorter than this are reduced as columns
@@ -73,17 +74,14 @@ class ReduceKernel final : public Kernel {
   void run(const KernelArgs& args) const override;
 
  private:
-  void rows(const char* in, char* out, int64_t begin, int64_t end) const;
+  void rows(const KernelArgs& args, int64_t begin, int64_t end) const;
   void row_range(const char* base, int64_t begin, int64_t end, void* acc) const;
-  void tiles(const char* in, char* out, int64_t begin, int64_t end) const;
+  void tiles(const KernelArgs& args, int64_t begin, int64_t end) const;
   void tile_range(const char* base, int64_t width, int64_t begin, int64_t end, std::byte* acc) const;
   void narrow_range(const char* base, int64_t begin, int64_t end, std::byte* acc) const;
-  void parts(const char* in, char* out, char* scratch) const;
+  void parts(const KernelArgs& args) const;
   void part(const char* in, std::byte* acc, int64_t begin, int64_t end) const;
-  void store(void* acc, int64_t n, char* to, int64_t stride) const {
-    finish_reduction(recipe_.finish, recipe_.compute, acc, n, plan_.reduced.count);
-    store_(acc, 1, to, stride, n);
-  }
+  void store(void* acc, int64_t n, const KernelArgs& args, int64_t offset) const;
   const void* staged(const char* from, int64_t stride, int64_t n, std::byte* buffer) const {
     if (direct_ && stride == 1) return from;
     if (load_row_ && stride == 1)
@@ -96,8 +94,9 @@ class ReduceKernel final : public Kernel {
   ReduceRecipe recipe_;
   ReduceLoops loops_;
   ReducePlan plan_;
-  int64_t in_size_, out_size_, size_;  // bytes: input, output, accumulator
+  int64_t in_size_, out_size_, value_size_, size_;  // bytes: input, output, element to compute with, accumulator
   bool direct_, by_columns_;
+  int outputs_;
   int64_t tile_ = 1, tiles_per_row_ = 1, parts_ = 1, group_ = 1;
   ConvertFn load_, store_;
   ConvertRowFn load_row_;
@@ -106,8 +105,10 @@ class ReduceKernel final : public Kernel {
 ReduceKernel::ReduceKernel(const ReduceRecipe& recipe, const ReduceLoops& loops, const KernelRequest& request)
     : recipe_(recipe), loops_(loops), plan_(make_reduce_plan(request.inputs[0], request.outputs[0], recipe.axes)) {
   const DType in = request.inputs[0].dtype, out = request.outputs[0].dtype;
-  in_size_ = dtype_size(in), out_size_ = dtype_size(out), size_ = dtype_size(recipe.compute);
+  in_size_ = dtype_size(in), out_size_ = dtype_size(out), value_size_ = dtype_size(recipe.compute);
+  size_ = value_size_ * loops.numbers;
   direct_ = in == recipe.compute;
+  outputs_ = static_cast<int>(request.outputs.size());
   load_ = find_convert(in, recipe.compute);
   load_row_ = find_convert_row(in, recipe.compute);
   store_ = find_convert(recipe.compute, out);
@@ -117,7 +118,7 @@ ReduceKernel::ReduceKernel(const ReduceRecipe& recipe, const ReduceLoops& loops,
   const int64_t threads = num_threads(), work = kept.count * reduced.count;
   const int64_t wanted = std::clamp<int64_t>(work / kPiece, 1, threads);
   if (by_columns_) {
-    tile_ = std::min(width, kTileBytes / size_);
+    tile_ = std::min(width, kTileBytes / size_ / 16 * 16);
     // Narrower tiles where there are too few for the team, as long as they stay wide.
     const int64_t outer = kept.count / std::max<int64_t>(width, 1);
     if (wanted > 1 && outer * ((width + tile_ - 1) / tile_) % wanted != 0 && outer < 4 * wanted)
@@ -134,33 +135,50 @@ ReduceKernel::ReduceKernel(const ReduceRecipe& recipe, const ReduceLoops& loops,
 }
 
 void ReduceKernel::run(const KernelArgs& args) const {
-  const char* in = static_cast<const char*>(args.inputs[0]);
-  char* out = static_cast<char*>(args.outputs[0]);
   const int64_t count = plan_.kept.count;
   if (count == 0) return;
-  if (parts_ > 1) return parts(in, out, static_cast<char*>(args.scratch));
+  if (parts_ > 1) return parts(args);
   const int64_t per = std::max<int64_t>(plan_.reduced.count, 1);
   if (by_columns_)
     parallel_for(count / plan_.kept.sizes[0] * tiles_per_row_, std::max<int64_t>(kPiece / (per * tile_), 1),
-                 [&](int64_t begin, int64_t end) { tiles(in, out, begin, end); });
+                 [&](int64_t begin, int64_t end) { tiles(args, begin, end); });
   else
     parallel_for(count, std::max<int64_t>(kPiece / per, 1),
-                 [&](int64_t begin, int64_t end) { rows(in, out, begin, end); });
+                 [&](int64_t begin, int64_t end) { rows(args, begin, end); });
+}
+
+/// The results of n accumulators, from element `offset` of the outputs on.
+void ReduceKernel::store(void* acc, int64_t n, const KernelArgs& args, int64_t offset) const {
+  const int64_t stride = plan_.kept.stride(1, 0);
+  auto to = [&](int output, int64_t k) {
+    return static_cast<char*>(args.outputs[output]) + (offset + k * stride) * out_size_;
+  };
+  if (!loops_.finish) {
+    finish_reduction(recipe_.finish, recipe_.compute, acc, n, plan_.reduced.count);
+    return store_(acc, 1, to(0, 0), stride, n);
+  }
+  constexpr int64_t kMost = 64;
+  alignas(64) std::byte results[2][kMost * 8];
+  for (int64_t k = 0; k < n; k += kMost) {
+    const int64_t m = std::min(n - k, kMost);
+    loops_.finish(recipe_, plan_.reduced.count, static_cast<std::byte*>(acc) + k * size_, m, results[0], results[1]);
+    for (int output = 0; output < outputs_; ++output) store_(results[output], 1, to(output, k), stride, m);
+  }
 }
 
 /// Results [begin, end) of the kept nest, each from its rows.
-void ReduceKernel::rows(const char* in, char* out, int64_t begin, int64_t end) const {
+void ReduceKernel::rows(const KernelArgs& args, int64_t begin, int64_t end) const {
   constexpr int64_t kGroup = 64;
-  alignas(64) std::byte results[kGroup * 16];
+  alignas(64) std::byte results[kGroup * kMostSize];
+  const char* in = static_cast<const char*>(args.inputs[0]);
   NestWalk walk(plan_.kept, 2, begin);
   for (int64_t k = begin; k < end;) {
     const int64_t n = std::min({end - k, walk.left_in_row(), kGroup});
     loops_.clear(results, n);
-    char* to = out + walk.offset(1) * out_size_;
     const int64_t step = plan_.kept.stride(0, 0) * in_size_;
     const char* from = in + walk.offset(0) * in_size_;
     for (int64_t j = 0; j < n; ++j) row_range(from + j * step, 0, plan_.reduced.count, results + j * size_);
-    store(results, n, to, plan_.kept.stride(1, 0));
+    store(results, n, args, walk.offset(1));
     walk.advance(n);
     k += n;
   }
@@ -174,7 +192,7 @@ void ReduceKernel::row_range(const char* base, int64_t begin, int64_t end, void*
   const auto row = in_place && !direct_ ? loops_.row16 : loops_.row;
   if (plan_.reduced.axes() == 1 && in_place && end - begin <= kBlock)
     return row(base + begin * in_size_, end - begin, acc);
-  alignas(64) std::byte buffer[kChunk * 16], levels[Cascade::kLevels * 16];
+  alignas(64) std::byte buffer[kChunk * 16], levels[Cascade::kLevels * kMostSize];
   Cascade cascade(loops_, size_, 1, levels);
   NestWalk walk(plan_.reduced, 1, begin);
   for (int64_t at = begin; at < end;) {
@@ -193,8 +211,9 @@ void ReduceKernel::row_range(const char* base, int64_t begin, int64_t end, void*
 }
 
 /// Tiles [begin, end): each a stretch of one row of results.
-void ReduceKernel::tiles(const char* in, char* out, int64_t begin, int64_t end) const {
+void ReduceKernel::tiles(const KernelArgs& args, int64_t begin, int64_t end) const {
   alignas(64) std::byte acc[kTileBytes];
+  const char* in = static_cast<const char*>(args.inputs[0]);
   const int64_t width = plan_.kept.sizes[0];
   for (int64_t t = begin; t < end; ++t) {
     const int64_t column = t % tiles_per_row_ * tile_;
@@ -203,7 +222,7 @@ void ReduceKernel::tiles(const char* in, char* out, int64_t begin, int64_t end) 
     loops_.clear(acc, n);
     const char* base = in + (walk.offset(0) + column * plan_.kept.stride(0, 0)) * in_size_;
     tile_range(base, n, 0, plan_.reduced.count, acc);
-    store(acc, n, out + (walk.offset(1) + column * plan_.kept.stride(1, 0)) * out_size_, plan_.kept.stride(1, 0));
+    store(acc, n, args, walk.offset(1) + column * plan_.kept.stride(1, 0));
   }
 }
 
@@ -259,10 +278,12 @@ void ReduceKernel::narrow_range(const char* base, int64_t begin, int64_t end, st
 }
 
 /// The reduced nest cut among the threads: each makes partial results for everything, which are then merged in order.
-void ReduceKernel::parts(const char* in, char* out, char* scratch) const {
+void ReduceKernel::parts(const KernelArgs& args) const {
+  const char* in = static_cast<const char*>(args.inputs[0]);
+  auto* scratch = static_cast<std::byte*>(args.scratch);
   const int64_t count = plan_.kept.count, reduced = plan_.reduced.count;
   const int64_t per = (reduced + parts_ - 1) / parts_;
-  auto slot = [&](int64_t p) { return reinterpret_cast<std::byte*>(scratch) + p * count * size_; };
+  auto slot = [&](int64_t p) { return scratch + p * count * size_; };
   parallel_for(parts_, 1, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) {
       loops_.clear(slot(p), count);
@@ -273,7 +294,7 @@ void ReduceKernel::parts(const char* in, char* out, char* scratch) const {
   NestWalk walk(plan_.kept, 2, 0);
   for (int64_t k = 0; k < count;) {
     const int64_t n = std::min(count - k, walk.left_in_row());
-    store(slot(0) + k * size_, n, out + walk.offset(1) * out_size_, plan_.kept.stride(1, 0));
+    store(slot(0) + k * size_, n, args, walk.offset(1));
     walk.advance(n);
     k += n;
   }
@@ -297,15 +318,23 @@ void ReduceKernel::part(const char* in, std::byte* acc, int64_t begin, int64_t e
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {
   ReduceRecipe recipe;
   if (!reduce_recipe(request, recipe, why_not)) return nullptr;
-  ReduceLoops loops = find_reduce_loops(recipe.kind, recipe.compute, request.inputs[0].dtype);
+  const bool moments = recipe.kind == ReduceKind::Moments || recipe.kind == ReduceKind::LogSumExp;
+  ReduceLoops loops = moments ? find_moment_loops(recipe.kind, recipe.compute)
+                              : find_reduce_loops(recipe.kind, recipe.compute, request.inputs[0].dtype);
   if (!loops.row) {
     why_not = "no loop for this dtype";
+    return nullptr;
+  }
+  const TensorSpec &first = request.outputs[0], &last = request.outputs.back();
+  if (first.dtype != last.dtype || first.strides != last.strides) {
+    why_not = "the outputs differ in layout";
     return nullptr;
   }
   return std::make_unique<ReduceKernel>(recipe, loops, request);
 }
 
-constexpr std::string_view kOps[] = {"sum", "mean", "prod", "amax", "amin", "any", "all", "_vector_norm"};
+constexpr std::string_view kOps[] = {"sum", "mean", "prod",         "amax",      "amin",
+                                     "any", "all",  "_vector_norm", "_var_mean", "logsumexp"};
 struct RegisterAll {
   RegisterAll() {
     for (std::string_view op : kOps) RegisterKernel({op, "simd", DeviceType::CPU, 10, &prepare});

@@ -18,11 +18,18 @@ struct ReduceLoops {
   void (*merge)(const void* part, int64_t n, void* acc) = nullptr;
   /// acc[c] = the value that changes nothing.
   void (*clear)(void* acc, int64_t n) = nullptr;
+  /// Results from accumulators of several numbers (of the compute dtype) after `count` elements, of each of up to two outputs; null
+  /// where an accumulator is its own result.
+  void (*finish)(const ReduceRecipe& recipe, int64_t count, const void* acc, int64_t n, void* first,
+                 void* second) = nullptr;
+  int64_t numbers = 1;
 };
 constexpr int kMostRows = 8;
 
 /// Null functions where the kind has no meaning for the dtype. Compute dtypes: bool, i64, f32, f64, c64, c128.
 /// `in` is the dtype in memory.
 ReduceLoops find_reduce_loops(ReduceKind kind, DType compute, DType in);
+/// For Moments and LogSumExp, in f32 and f64.
+ReduceLoops find_moment_loops(ReduceKind kind, DType compute);
 
 }  // namespace hw
