@@ -129,6 +129,7 @@ void bind_program(nb::module_& m) {
       .def("run_timed", [](PyProgram& p, nb::handle inputs, nb::handle host) {
         return p.program->run_timed(tensor_list(inputs), numbers(host));
       })
+      .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })
       .def("plan_text", [](PyProgram& p) { return plan_text(p.program->plan()); })
       .def("state_problem", [](PyProgram& p) { return p.program->state_problem(); })
       .def_prop_ro("arena_bytes", [](PyProgram& p) { return p.program->plan().arena_bytes; })

@@ -46,7 +46,7 @@ std::string call_problem(const OpDef& op, const Node& node) {
   const size_t declared = op.inputs().size(), given = node.inputs.size();
   const bool fits = op.variadic_index() < 0 ? given == declared : given + 1 >= declared;
   if (!fits) return text(op.name(), " takes ", declared, " inputs, the node has ", given);
-  if (node.outputs.size() != op.outputs().size())
+  if (!op.infer_rule() && node.outputs.size() != op.outputs().size())  // a rule may leave optional outputs out
     return text(op.name(), " has ", op.outputs().size(), " outputs, the node ", node.outputs.size());
   if (node.attrs.size() != op.attrs().size())
     return text(op.name(), " has ", op.attrs().size(), " attributes, the node ", node.attrs.size());
@@ -69,7 +69,22 @@ std::string output_problem(const OpDef& op, const TensorSpec& have, const Tensor
   return can_cast(want.dtype, have.dtype) ? std::string() : text("the output is ", have, ", by the rules ", want);
 }
 
+/// An op that runs graphs: the operands are those of the body, which must be right itself.
+std::string body_problem(const Graph& graph, const Node& node) {
+  for (const auto& body : node.bodies) {
+    if (body->sources.size() != node.inputs.size() || body->results.size() != node.outputs.size())
+      return text("the body takes ", body->sources.size(), " values and gives ", body->results.size(), ", the node has ",
+                  node.inputs.size(), " inputs and ", node.outputs.size(), " outputs");
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (graph.spec(node.inputs[i]).shape != body->spec(body->sources[i].value).shape)
+        return text("input ", i, " is ", graph.spec(node.inputs[i]), ", the body takes ", body->spec(body->sources[i].value));
+    if (std::string problem = specs_problem(*body); !problem.empty()) return problem;
+  }
+  return {};
+}
+
 std::string node_problem(const Graph& graph, const Node& node) {
+  if (!node.bodies.empty()) return body_problem(graph, node);
   const OpDef* op = find_op(node.op);
   if (!op) return text("there is no op '", node.op, "'");
   if (std::string problem = call_problem(*op, node); !problem.empty()) return problem;

@@ -20,8 +20,10 @@ static constexpr std::string_view kOrder[] = {
     // decompose
     // layout
     // fuse
+    "form_regions",
     // remat
     // schedule
+    "hoist_updates",
     // memory: see memory/
 };
 

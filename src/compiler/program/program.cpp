@@ -4,7 +4,6 @@
 #include "autograd/node.h"
 #include "base/error.h"
 #include "compiler/lower.h"
-#include "compiler/regions/form_regions.h"
 #include "core/allocator.h"
 #include "core/generator.h"
 
@@ -48,13 +47,13 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
-static Graph optimised(Graph graph) {
-  if (!getenv("NOREGION")) form_regions(graph);
+static Graph optimised(Graph graph, PipelineResult& records) {
+  records = run_pipeline(graph);
   return graph;
 }
 
 Program::Program(const ProgramParts& parts, Ref<Workspace> workspace)
-    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(optimised(parts.graph))) {
+    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(optimised(parts.graph, passes_))) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {

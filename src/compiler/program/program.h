@@ -7,6 +7,7 @@
 
 #include "chain/chain.h"
 #include "compiler/capture/capture.h"
+#include "compiler/pipeline.h"
 
 namespace hw {
 
@@ -49,6 +50,7 @@ class Program {
 
   const Plan& plan() const { return chain_.plan(); }
   const Chain& chain() const { return chain_; }
+  const PipelineResult& passes() const { return passes_; }
   /// Runs with these arguments (as they were given to Capture::add_input, in that order). State is updated, gradients are set.
   Tensors run(std::span<const Tensor> inputs, std::span<const double> host);
   std::vector<int64_t> run_timed(std::span<const Tensor> inputs, std::span<const double> host);
@@ -82,6 +84,7 @@ class Program {
   };
   std::vector<Expected> expected_;
   Ref<Workspace> workspace_;
+  PipelineResult passes_;
   Chain chain_;
   bool timing_ = false, writes_ = false;
   std::vector<int64_t> times_;
