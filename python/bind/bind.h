@@ -44,6 +44,10 @@ int64_t int_from(PyObject* o, const char* what);
 Dims ints_from(PyObject* o, const char* what);  // an int gives a list of one
 PyObject* ints_tuple(std::span<const int64_t> values);
 PyObject* size_object(std::span<const int64_t> shape);  // a headwater.Size
+PyObject* size_number(int64_t n);                       // a size or a count of elements
+/// A callable through which sizes go on their way to Python, or None: hw.compile makes symbols of some.
+void set_size_hook(PyObject* hook);
+bool has_size_hook();
 /// A tensor, or a number as a wrapped tensor; throws Error{Type} naming the argument.
 Tensor tensor_from(PyObject* o, const char* what, int64_t position = -1);  // `position`: within a list argument
 /// Data of any kind (nested lists, NumPy arrays, tensors, numbers) as a new tensor.

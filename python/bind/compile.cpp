@@ -8,6 +8,7 @@
 #include "bind/bind.h"
 #include "compiler/capture/capture.h"
 #include "compiler/program/split.h"
+#include "compiler/program/symbols.h"
 #include "compiler/program/program.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
@@ -50,6 +51,10 @@ struct PyCapture {
   std::vector<Capture::Output> outputs;
 };
 
+struct PyParts {
+  ProgramParts parts;
+};
+
 struct PyProgram {
   std::unique_ptr<Program> program;
 };
@@ -65,8 +70,8 @@ int64_t mode_key() {
   return key | static_cast<int64_t>(t_autocast.dtype) << 8 | static_cast<int64_t>(default_dtype()) << 16;
 }
 
-/// What a program depends on of its tensor arguments and of the thread, as bytes.
-nb::object call_key(nb::handle list) {
+/// What a program depends on of its tensor arguments and of the thread, as bytes; without their sizes if not `sized`.
+nb::object call_key(nb::handle list, bool sized) {
   Tensors tensors = tensor_list(list);
   std::vector<int64_t> key{mode_key()};
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -75,6 +80,7 @@ nb::object call_key(nb::handle list) {
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
     key.push_back(static_cast<int64_t>(first) << 32 | t.ndim() << 16 | requires_grad(t) << 9 | t.contiguous() << 8 |
                   static_cast<int64_t>(t.dtype()));
+    if (!sized) continue;
     for (int64_t n : t.shape()) key.push_back(n);
     if (!t.contiguous())
       for (int64_t n : t.strides()) key.push_back(n);
@@ -104,17 +110,24 @@ void bind_capture(nb::module_& m) {
       .def("finish", [](PyCapture& c) { c.capture.finish(); })
       .def("leaks", [](PyCapture& c) { return c.capture.leaks(); })
       .def("num_nodes", [](PyCapture& c) { return c.capture.graph().order.size(); })
+      .def("set_node_limit", [](PyCapture& c, size_t n) { c.capture.set_node_limit(n); })
+      .def("parts", [](PyCapture& c) { return PyParts{parts_of(c.capture, c.outputs)}; });
+  nb::class_<PyParts>(m, "ProgramParts")
+      .def("at_sizes", [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",
-           [](PyCapture& c, PyWorkspace& w) {
-             return PyProgram{std::make_unique<Program>(parts_of(c.capture, c.outputs), w.workspace)};
-           })
-      .def("split_program", [](PyCapture& c, PyWorkspace& w, size_t boundary, size_t outputs, int32_t arguments) {
-        SplitParts parts = split_backward(parts_of(c.capture, c.outputs), boundary, outputs, arguments);
+           [](PyParts& p, PyWorkspace& w) { return PyProgram{std::make_unique<Program>(p.parts, w.workspace)}; })
+      .def("split_program", [](PyParts& p, PyWorkspace& w, size_t boundary, size_t outputs, int32_t arguments) {
+        SplitParts parts = split_backward(p.parts, boundary, outputs, arguments);
         return nb::make_tuple(PyProgram{std::make_unique<Program>(parts.forward, w.workspace)},
                               PyProgram{std::make_unique<Program>(parts.backward, w.workspace)}, parts.num_saved,
                               parts.arguments);
       });
-  m.def("call_key", &call_key);
+  m.attr("most_symbols") = kMostSymbols;
+  m.def("symbol_number", &symbol_number);
+  m.def("is_symbolic", [](int64_t n, size_t symbols) { return formula_of(n, symbols).set != 0; });
+  m.def("size_at", [](int64_t n, const std::vector<int64_t>& sizes) { return formula_of(n, sizes.size()).at(sizes); });
+  m.def("set_size_hook", [](nb::handle hook) { set_size_hook(hook.ptr()); }, nb::arg("hook").none());
+  m.def("call_key", &call_key, nb::arg("tensors"), nb::arg("sized") = true);
 }
 
 void bind_program(nb::module_& m) {

@@ -24,7 +24,7 @@ PyObject* method(PyObject* self, PyObject*) {
 
 PyObject* shape_of(const Tensor& t) { return size_object(t.shape()); }
 PyObject* ndim_of(const Tensor& t) { return PyLong_FromLongLong(t.ndim()); }
-PyObject* numel_of(const Tensor& t) { return PyLong_FromLongLong(t.numel()); }
+PyObject* numel_of(const Tensor& t) { return size_number(t.numel()); }
 PyObject* dtype_of(const Tensor& t) { return Py_NewRef(dtype_object(t.dtype())); }
 PyObject* device_of(const Tensor& t) { return PyUnicode_FromString(text(t.device()).c_str()); }
 PyObject* itemsize_of(const Tensor& t) { return PyLong_FromLongLong(dtype_size(t.dtype())); }
@@ -128,7 +128,7 @@ PyObject* size_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     if ((n == 0 && !kwnames) || args[0] == Py_None) return size_object(t.shape());
     int64_t axis = int_from(args[0], "dim");
     check_index(t.ndim() > 0, "size(", axis, "): a 0-d tensor has no axes");
-    return PyLong_FromLongLong(t.size(axis));
+    return size_number(t.size(axis));
   });
 }
 

@@ -150,6 +150,10 @@ static Py_ssize_t length(PyObject* o) {
       [&] {
         const Tensor& t = tensor_of(o);
         check_type(t.ndim() > 0, "a 0-d tensor has no length");
+        if (has_size_hook()) [[unlikely]] {  // len() gives an int, whatever it is given: a symbol cannot pass
+          Owned n(size_number(t.shape()[0]));
+          check_runtime(PyLong_CheckExact(n.get()), "hw.compile: len() of an axis whose size changes");
+        }
         return static_cast<Py_ssize_t>(t.shape()[0]);
       },
       Py_ssize_t{-1});

@@ -168,8 +168,23 @@ PyObject* ints_tuple(std::span<const int64_t> values) {
 static PyObject* g_size_type = nullptr;
 void set_size_type(PyObject* type) { g_size_type = Py_NewRef(type); }
 
+static PyObject* g_size_hook = nullptr;  // while sizes are symbols: int -> int or SymInt
+void set_size_hook(PyObject* hook) { Py_XSETREF(g_size_hook, hook == Py_None ? nullptr : Py_NewRef(hook)); }
+bool has_size_hook() { return g_size_hook; }
+PyObject* size_number(int64_t n) {
+  if (!g_size_hook) [[likely]]
+    return PyLong_FromLongLong(n);
+  Owned number(own(PyLong_FromLongLong(n)));
+  return own(PyObject_CallOneArg(g_size_hook, number.get()));
+}
+
 PyObject* size_object(std::span<const int64_t> shape) {
-  Owned t(ints_tuple(shape));
+  Owned t(g_size_hook ? nullptr : ints_tuple(shape));
+  if (g_size_hook) [[unlikely]] {
+    t = Owned(own(PyTuple_New(static_cast<Py_ssize_t>(shape.size()))));
+    for (size_t i = 0; i < shape.size(); ++i)
+      PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), size_number(shape[i]));
+  }
   if (!g_size_type) return t.take();
   return own(PyObject_CallOneArg(g_size_type, t.get()));
 }

@@ -10,8 +10,9 @@ import headwater as hw
 from .. import _C, recording
 from .._C import Tensor
 from .origins import user_line
-from .program import Variant, capture
+from .program import Captured, Variant, capture
 from .session import CompileError
+from .symbols import Family, SizeIsNeeded
 from .tree import flatten
 
 __all__ = ["CompileError", "CompiledFunction", "compile"]
@@ -27,8 +28,10 @@ class CompiledFunction:
     are kept.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], dynamic: bool = True) -> None:
         self._function = function
+        self._dynamic = dynamic
+        self._families: dict[Hashable, Family] = {}
         self._variants: dict[Hashable, list[Variant]] = {}
         self._workspace = _C.Workspace()
         self._captures = 0
@@ -44,27 +47,63 @@ class CompiledFunction:
         tensors = [t if isinstance(t, Tensor) else hw.from_numpy(t) for t in tensors]
         key = (tree, _C.call_key(tensors))
         variants = self._variants.get(key)
-        if variants is not None:
-            for variant in variants:
-                reason = variant.outdated()
-                if not reason:
-                    return variant.run(tensors)
-                self._last_reason = reason
-        else:
+        if variants is None:
             variants = self._variants[key] = []
+        for variant in variants:
+            reason = variant.outdated()
+            if not reason:
+                return variant.run(tensors)
+            self._last_reason = reason
         if len(variants) >= _MOST_VARIANTS:
             raise CompileError(
                 f"{self._name()} was captured {len(variants)} times for the same arguments, the last time because "
                 f"{self._last_reason}. Pass what changes as a tensor argument."
             )
-        variant = self._capture(args, kwargs, tensors, others)
+        variant = self._new_variant((tree, _C.call_key(tensors, sized=False)), args, kwargs, tensors, others)
         variants.append(variant)
         return variant.run(tensors)
 
-    def _capture(self, args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any]) -> Variant:
+    def _new_variant(self, key: Hashable, args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any]) -> Variant:
+        """By a capture with symbols that fits, by a new one if sizes changed, or for these sizes alone."""
+        family = self._families.setdefault(key, Family())
+        shapes = [tuple(t.shape) for t in tensors]
+        for captured in family.symbolic:
+            sizes = captured.sizes_in(shapes)
+            if sizes is not None and not captured.guards.changed():
+                made = self._at_sizes(family, captured, sizes)
+                if made is not None:
+                    return made
+        marks = family.changing(shapes) if self._dynamic else None
+        if shapes not in family.shapes:
+            family.shapes.append(shapes)
+        if marks is not None:
+            try:
+                captured = self._capture(args, kwargs, tensors, others, marks)
+            except (SizeIsNeeded, Exception):  # what is wrong with the function itself shows below
+                family.plain = True
+                self._captures -= 1
+            else:
+                sizes = captured.sizes_in(shapes)
+                made = None if sizes is None else self._at_sizes(family, captured, sizes)
+                if made is not None:
+                    family.symbolic.append(captured)
+                    return made
+        return self._capture(args, kwargs, tensors, others).variant(self._workspace)
+
+    def _at_sizes(self, family: Family, captured: Captured, sizes: list[int]) -> Variant | None:
+        try:
+            return captured.variant_at(sizes, self._workspace)
+        except (RuntimeError, ValueError, IndexError):  # it depends on its sizes in ways that formulas do not tell
+            family.plain = True
+            family.symbolic.clear()
+            return None
+
+    def _capture(
+        self, args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any], marks: list[list[int]] | None = None
+    ) -> Captured:
         self._captures += 1
         try:
-            return capture(self._function, self._name(), args, kwargs, tensors, others, self._workspace)
+            return capture(self._function, self._name(), args, kwargs, tensors, others, marks)
         except CompileError as error:
             line = user_line(error)
             if line and line not in str(error):
@@ -104,16 +143,19 @@ class CompiledFunction:
     def reset(self) -> None:
         """Forgets all programs."""
         self._variants.clear()
+        self._families.clear()
         self._workspace.release()
 
 
-def compile(function: Any = None, **options: Any) -> Any:  # noqa: A001  torch's name
+def compile(function: Any = None, *, dynamic: bool | None = None) -> Any:  # noqa: A001  torch's name
     """Compiles a function of tensors and modules, or a Module: `@hw.compile`, or `net = hw.compile(net)`.
 
     The function may be a forward pass, or a whole training step with loss.backward() and optimizer.step(). See docs/guide/compile.md.
 
     Args:
         function: a callable, or a Module, whose compiled twin is returned (it shares parameters, buffers and modes).
+        dynamic: False: each new size is captured anew. By default a size that was seen to change becomes a symbol, and one
+            capture serves all sizes from 2 on.
 
     Raises:
         CompileError: when called, if the function cannot be captured.
@@ -124,14 +166,12 @@ def compile(function: Any = None, **options: Any) -> Any:  # noqa: A001  torch's
     >>> f(hw.tensor([1., -2.]), hw.tensor([1., 1.]))
     tensor(2.)
     """
-    if options:
-        raise TypeError(f"compile() got an unexpected keyword argument {next(iter(options))!r}")
     if function is None:
-        return compile
+        return functools.partial(compile, dynamic=dynamic)
     if isinstance(function, hw.nn.Module):
         from .module import CompiledModule
 
-        return CompiledModule(function)
+        return CompiledModule(function, dynamic is not False)
     if not callable(function):
         raise TypeError(f"compile() takes a callable or a Module, got {type(function).__name__}")
-    return CompiledFunction(function)
+    return CompiledFunction(function, dynamic is not False)

@@ -8,6 +8,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Mappin
 from typing import Any
 
 from .._C import Tensor
+from .counters import counters
 from .origins import is_internal
 from .tree import CONSTANTS
 
@@ -84,19 +85,36 @@ class Guards:
         if code.co_name == "forward" or not is_internal(code):
             self.value(frame.f_locals.get("self"))
 
-    def code(self, code: CodeType, names: dict[str, Any], frame: FrameType | None = None) -> None:
+    def code(self, code: CodeType, names: dict[str, Any], frame: FrameType) -> None:
+        counted, attributes = counters(code)
         for chain in _chains(code):
-            self._global(names, chain)
-        if frame is not None and code.co_freevars:
-            variables = frame.f_locals
-            for name in code.co_freevars:
-                if name in variables:
-                    self.value(variables[name])
+            if chain[0] not in counted:
+                self._global(names, chain)
+        variables = frame.f_locals
+        for name in code.co_freevars:
+            if name in counted:
+                self._uncount(variables.get(name))
+            elif name in variables:
+                self.value(variables[name])
+        if attributes and code.co_argcount:
+            own = getattr(variables.get(code.co_varnames[0]), "__dict__", None)
+            for name in attributes:
+                self._dicts = [d for d in self._dicts if not (d[0] is own and d[1] == name)]
+                self._uncount(own.get(name) if isinstance(own, dict) else None)
+
+    def _uncount(self, value: Any) -> None:
+        """What is only counted with is no condition, wherever else it was noted."""
+        self._sequences = [s for s in self._sequences if s[0] is not value]
+        self._cells = [c for c in self._cells if c[1] is not value or not isinstance(value, (int, float))]
 
     def function(self, function: Any) -> None:
         """The cells of a closure are places of their own: they may be rebound."""
         function = getattr(function, "__func__", function)
-        for cell in getattr(function, "__closure__", None) or ():
+        code = getattr(function, "__code__", None)
+        counted = counters(code)[0] if code is not None else set()
+        for name, cell in zip(code.co_freevars if code else (), getattr(function, "__closure__", None) or (), strict=False):
+            if name in counted:
+                continue
             try:
                 content = cell.cell_contents
             except ValueError:
@@ -190,10 +208,6 @@ class Guards:
                 if now is not value and not _same(now, value):
                     return f"an item of a {type(sequence).__name__} was {_shown(value)} and is {_shown(now)}"
         return ""
-
-    def forget(self, place: dict[str, Any], name: str) -> None:
-        """A place that the function itself writes is no condition."""
-        self._dicts = [d for d in self._dicts if not (d[0] is place and d[1] == name)]
 
 
 def _same(now: Any, before: Any) -> bool:

@@ -10,9 +10,11 @@ import headwater as hw
 from .. import _C
 from .._C import Tensor
 from .session import CompileError, Session
+from .symbols import SymInt, Symbols, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
 
 _numbers = itertools.count()
+_MOST_SYMBOLIC_NODES = 50_000  # a capture with symbols that grows beyond unrolls one
 
 
 class _Slot:
@@ -27,12 +29,12 @@ class _Slot:
 class Variant:
     """A program for one kind of call."""
 
-    def __init__(self, session: Session, result: Any, program: Any, backward: _Backward | None, num_outputs: int) -> None:
+    def __init__(self, captured: Captured, parts: Any, workspace: Any) -> None:
         self.number = next(_numbers)
-        self.program = program
-        self._guards, self._host = session.guards, session.host
-        self._result, self._backward, self._num_outputs = result, backward, num_outputs
-        self._single = isinstance(result, _Slot)
+        self._guards, self._host, self._result = captured.guards, captured.host, captured.result
+        self._single = isinstance(self._result, _Slot)
+        self.program, self._backward = captured.build(parts, workspace)
+        self._sizes: list[int] | None = None
 
     def outdated(self) -> str:
         """Why the program does not fit any more; empty if it does."""
@@ -47,7 +49,56 @@ class Variant:
             self._backward.attach(outputs, tensors)
         if self._single:
             return outputs[self._result.index]
-        return rebuild(self._result, lambda leaf: outputs[leaf.index] if type(leaf) is _Slot else leaf)
+        return rebuild(self._result, lambda leaf: self._value(leaf, outputs))
+
+    def _value(self, leaf: Any, outputs: list[Tensor]) -> Any:
+        if type(leaf) is _Slot:
+            return outputs[leaf.index]
+        if type(leaf) is SymInt:
+            return _C.size_at(int(leaf), self._sizes)
+        return leaf
+
+
+class Captured:
+    """What a capture found: parts of a program, for one set of sizes or for all."""
+
+    def __init__(self, session: Session, name: str, result: Any, outputs: int, arguments: int) -> None:
+        self.guards, self.host = session.guards, session.host
+        self.name, self.result = name, result
+        self._num_outputs, self._num_arguments = outputs, arguments
+        self._split: tuple[int, list[int], list[Tensor | int]] | None = None  # boundary, differentiable outputs, leaves
+        self.parts: Any = None
+        self.symbols: Symbols | None = None
+        self.marks: list[list[int]] = []
+        self.fixed: list[tuple[int, ...]] = []
+
+    def differentiate(self, plan: _Differentiation, stand_ins: list[Tensor]) -> None:
+        numbers = {id(s): i for i, s in enumerate(stand_ins)}
+        self._split = (plan.boundary, plan.differentiable, [numbers.get(id(leaf), leaf) for leaf in plan.leaves])
+
+    def build(self, parts: Any, workspace: Any) -> tuple[Any, _Backward | None]:
+        if self._split is None:
+            return parts.program(workspace), None
+        boundary, differentiable, leaves = self._split
+        forward, second, num_saved, arguments = parts.split_program(
+            workspace, boundary, self._num_outputs, self._num_arguments
+        )
+        backward = _Backward(second, self._num_outputs, num_saved, arguments, self.name)
+        backward.differentiable, backward.leaves = differentiable, leaves
+        return forward, backward
+
+    def variant(self, workspace: Any) -> Variant:
+        return Variant(self, self.parts, workspace)
+
+    def sizes_in(self, shapes: list[tuple[int, ...]]) -> list[int] | None:
+        """The symbols' sizes if a call with these shapes fits."""
+        sizes = sizes_of(self.marks, self.fixed, shapes)
+        return sizes if sizes is not None and self.symbols is not None and self.symbols.hold(sizes) else None
+
+    def variant_at(self, sizes: list[int], workspace: Any) -> Variant:
+        made = Variant(self, self.parts.at_sizes(sizes), workspace)
+        made._sizes = sizes
+        return made
 
 
 class _Backward:
@@ -94,43 +145,51 @@ def capture(
     kwargs: Any,
     tensors: list[Tensor],
     others: list[Any],
-    workspace: Any,
-) -> Variant:
-    """Captures a call and compiles it. Nothing that the user can see has changed afterwards."""
+    marks: list[list[int]] | None = None,
+) -> Captured:
+    """Captures a call. Nothing that the user can see has changed afterwards. `marks`: which sizes are symbols."""
     session = Session(name)
     native = session.native
-    stand_ins = {id(t): native.add_input(t, f"arg{i}", None) for i, t in enumerate(tensors)}
     for value in others:
         session.guards.value(value)
     session.guards.function(function)
-
-    call_args, call_kwargs = _with_stand_ins(args, kwargs, tensors, stand_ins)
+    symbols = None
+    if marks is not None:
+        symbols = Symbols(_hints(marks, tensors))
+        native.set_node_limit(_MOST_SYMBOLIC_NODES)
+    stand_ins = [
+        native.add_input(t, f"arg{i}", None if marks is None else _marked(t, marks[i])) for i, t in enumerate(tensors)
+    ]
+    call_args, call_kwargs = _with_stand_ins(args, kwargs, stand_ins)
     outputs: list[Tensor] = []
-    with session.capturing():
+    with session.capturing(symbols):
         result = function(*call_args, **call_kwargs)
         tree = _slots(result, outputs)
         plan = _differentiate(session, outputs) if hw.is_grad_enabled() else None
         _register(native, outputs, plan)
     native.finish()
-    del result
-    num_outputs = len(outputs)
-    backward = None
-    if plan is None:
-        outputs.clear()
-        program = native.program(workspace)
-    else:
-        leaves = plan.leaves
-        program, second, num_saved, arguments = native.split_program(workspace, plan.boundary, num_outputs, len(tensors))
-        backward = _Backward(second, num_outputs, num_saved, arguments, name)
-        backward.differentiable = plan.differentiable
-        by_stand_in = {id(s): i for i, s in enumerate(stand_ins.values())}
-        backward.leaves = [by_stand_in.get(id(leaf), leaf) for leaf in leaves]
-        outputs.clear()
-        del plan, leaves
+    del result, call_args, call_kwargs
+    captured = Captured(session, name, tree, len(outputs), len(tensors))
+    if plan is not None:
+        captured.differentiate(plan, stand_ins)
+    captured.parts = native.parts()
+    if marks is not None:
+        captured.symbols, captured.marks = symbols, marks
+        captured.fixed = [tuple(t.shape) for t in tensors]
+    outputs.clear()
     stand_ins.clear()
-    del call_args, call_kwargs
+    del plan
     session.check_nothing_leaked()
-    return Variant(session, tree, program, backward, num_outputs)
+    return captured
+
+
+def _marked(tensor: Tensor, marks: list[int]) -> list[int]:
+    return [size if mark < 0 else _C.symbol_number(mark) for size, mark in zip(tensor.shape, marks, strict=True)]
+
+
+def _hints(marks: list[list[int]], tensors: list[Tensor]) -> list[int]:
+    found = {m: size for row, t in zip(marks, tensors, strict=True) for m, size in zip(row, t.shape, strict=True) if m >= 0}
+    return [found[i] for i in range(len(found))]
 
 
 def _register(native: Any, outputs: list[Tensor], plan: _Differentiation | None) -> None:
@@ -141,9 +200,9 @@ def _register(native: Any, outputs: list[Tensor], plan: _Differentiation | None)
             native.output(t)
 
 
-def _with_stand_ins(args: Any, kwargs: Any, tensors: list[Tensor], stand_ins: dict[int, Tensor]) -> tuple[Any, Any]:
+def _with_stand_ins(args: Any, kwargs: Any, stand_ins: list[Tensor]) -> tuple[Any, Any]:
     """The arguments with abstract tensors in place of tensors and arrays, in the order in which `flatten` met them."""
-    order = iter(stand_ins.values())
+    order = iter(stand_ins)
     seen: dict[int, Tensor] = {}
 
     def replace(leaf: Any) -> Any:
@@ -163,7 +222,7 @@ def _slots(result: Any, outputs: list[Tensor]) -> Any:
         if isinstance(leaf, Tensor):
             outputs.append(leaf)
             return _Slot(len(outputs) - 1)
-        if type(leaf) in CONSTANTS or isinstance(leaf, hw.dtype):
+        if type(leaf) in CONSTANTS or type(leaf) is SymInt or isinstance(leaf, hw.dtype):
             return leaf
         raise CompileError(
             f"the compiled function returns an object of type {type(leaf).__name__}; it may return tensors, numbers, texts, None, and "

@@ -66,12 +66,14 @@ class Session:
 
     # ------------------------------------------------------------------ capturing
     @contextlib.contextmanager
-    def capturing(self) -> Iterator[None]:
-        """The thread's operations are recorded inside."""
+    def capturing(self, symbols: Any = None) -> Iterator[None]:
+        """The thread's operations are recorded inside; sizes are what `symbols` makes of them."""
         origins = Origins()
         profile = sys.getprofile()
         _C.set_origin(origins.text)
         recording.current = self
+        if symbols is not None:
+            _C.set_size_hook(symbols.wrap)
         self.native.enter()
         sys.setprofile(self.guards.profile)
         try:
@@ -86,6 +88,7 @@ class Session:
     def _leave(self, profile: Any) -> None:
         sys.setprofile(profile)
         recording.current = None
+        _C.set_size_hook(None)
         self.native.leave()
         for undo in reversed(self._undo):
             undo()

@@ -56,7 +56,10 @@ void Capture::leave() {
 
 Capture::Geometry Capture::geometry_of(const Tensor& t) { return {t.shape(), t.strides(), t.offset(), t.dtype()}; }
 
-int32_t Capture::origin() { return graph_.add_origin(origin_text()); }
+int32_t Capture::origin() {
+  check_runtime(graph_.order.size() < node_limit_, "hw.compile: the number of operators depends on a size");
+  return graph_.add_origin(origin_text());
+}
 
 Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& shape) {
   TensorSpec spec = given.spec();

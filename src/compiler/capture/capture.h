@@ -25,6 +25,8 @@ class Capture final : public EagerInterpreter, public GradJournal {
   /// Where the host numbers of the next op with dynamic attributes start.
   void bind_next_to_host(int32_t first) { pending_host_ = first; }
   int32_t add_host(int32_t count);
+  /// A capture of more nodes is given up: the program unrolls a size.
+  void set_node_limit(size_t nodes) { node_limit_ = nodes; }
 
   /// Between enter and leave this thread's ops are recorded. leave() takes the gradients off the leaves again.
   void enter();
@@ -117,6 +119,7 @@ class Capture final : public EagerInterpreter, public GradJournal {
   std::vector<LeafGradient> gradients_;
   std::unordered_map<TensorBody*, size_t> gradient_index_;
   int32_t pending_draw_ = kNone, pending_host_ = kNone;
+  size_t node_limit_ = SIZE_MAX;
   bool active_ = false, anomaly_before_ = false;
   Interpreter* interpreter_before_ = nullptr;
   GradJournal* journal_before_ = nullptr;
