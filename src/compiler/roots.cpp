@@ -9,17 +9,28 @@ namespace hw {
 /// A view of another dtype counts its elements differently.
 static bool keeps_elements(const OpDef& op) { return op.outputs()[0].dtype == &dtype::same; }
 
-Roots::Roots(const Graph& g) : at_(g.values.size()), result_(g.values.size()), shared_(g.values.size()) {
-  for (size_t v = 0; v < at_.size(); ++v) at_[v].root = static_cast<ValueId>(v);
-  for (NodeId n : g.order) {
-    const Node& node = g.node(n);
-    const OpDef* op = find_op(node.op);
-    if (!op || op->kind() != OpKind::View || node.inputs.empty() || node.inputs[0] == kNone) continue;
-    const size_t x = static_cast<size_t>(node.inputs[0]), y = static_cast<size_t>(node.outputs[0]);
-    at_[y].root = at_[x].root;
-    at_[y].known = at_[x].known && keeps_elements(*op);
-    if (at_[y].known) at_[y].offset = at_[x].offset + op->view_rule()(g.values[x].spec, node.attrs).offset;
-  }
+void Roots::place(const Graph& g, const Node& node) {
+  for (size_t v = at_.size(); v < g.values.size(); ++v) at_.push_back({static_cast<ValueId>(v), 0, true});
+  result_.resize(at_.size());
+  shared_.resize(at_.size());
+  const OpDef* op = find_op(node.op);
+  if (!op || op->kind() != OpKind::View || node.inputs.empty() || node.inputs[0] == kNone) return;
+  const Location& x = at_[static_cast<size_t>(node.inputs[0])];
+  Location& y = at_[static_cast<size_t>(node.outputs[0])];
+  y.root = x.root;
+  y.known = x.known && keeps_elements(*op);
+  if (y.known) y.offset = x.offset + op->view_rule()(g.spec(node.inputs[0]), node.attrs).offset;
+}
+
+void Roots::replaced(ValueId gone, ValueId kept) {
+  const size_t from = static_cast<size_t>(root(gone)), to = static_cast<size_t>(root(kept));
+  result_[to] = result_[to] || result_[from];
+  shared_[to] = shared_[to] || shared_[from];
+}
+
+Roots::Roots(const Graph& g) {
+  place(g, {});
+  for (NodeId n : g.order) place(g, g.node(n));
   for (const GraphResult& r : g.results) {
     const ValueId root = at_[static_cast<size_t>(r.value)].root;
     result_[static_cast<size_t>(root)] = true;

@@ -26,6 +26,12 @@ class Roots {
   /// still do, and no source's old content has to outlive its update for an output.
   bool may_replace(const Graph& graph, ValueId gone, ValueId kept) const;
 
+  // -------- keeping up with a pass that walks the nodes in order
+  /// Looks again at a node whose inputs have changed, or at a new one.
+  void place(const Graph& graph, const Node& node);
+  /// All that read `gone` reads `kept` now.
+  void replaced(ValueId gone, ValueId kept);
+
  private:
   std::vector<Location> at_;
   std::vector<bool> result_, shared_;

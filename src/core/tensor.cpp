@@ -75,14 +75,18 @@ Tensor Tensor::empty_strided(std::span<const int64_t> shape, std::span<const int
 Tensor Tensor::empty_strided_unchecked(const TensorSpec& spec) {
   auto body = make_ref<TensorBody>();
   body->numel = hw::numel(spec.shape);
-  int64_t bytes = 0;
-  check(!__builtin_mul_overflow(body->numel, dtype_size(spec.dtype), &bytes), spec, " exceeds 2^63 - 1 bytes");
+  body->contiguous = is_contiguous(spec.shape, spec.strides);
+  int64_t bytes = 0, elements = body->numel;
+  if (!body->contiguous && elements > 0) {  // a layout may have gaps
+    elements = 1;
+    for (size_t i = 0; i < spec.shape.size(); ++i) elements += (spec.shape[i] - 1) * spec.strides[i];
+  }
+  check(!__builtin_mul_overflow(elements, dtype_size(spec.dtype), &bytes), spec, " exceeds 2^63 - 1 bytes");
   body->storage = make_ref<Storage>(static_cast<size_t>(bytes));
   body->dtype = spec.dtype;
   body->device = spec.device;
   body->shape = spec.shape;
   body->strides = spec.strides;
-  body->contiguous = is_contiguous(spec.shape, spec.strides);
   return Tensor(std::move(body));
 }
 

@@ -30,7 +30,7 @@ int32_t Graph::add_origin(std::string text) {
 NodeId Graph::make_node(std::string op, std::vector<ValueId> inputs, Attrs attrs, std::span<const TensorSpec> outputs,
                         int32_t origin) {
   NodeId n = static_cast<NodeId>(nodes.size());
-  Node made{std::move(op), std::move(inputs), {}, std::move(attrs), {}, {}, origin};
+  Node made{std::move(op), std::move(inputs), {}, std::move(attrs), {}, origin, {}};
   for (size_t i = 0; i < outputs.size(); ++i) {
     made.outputs.push_back(static_cast<ValueId>(values.size()));
     values.push_back({with_strides(outputs[i]), n, static_cast<int32_t>(i)});

@@ -30,9 +30,9 @@ struct Node {
   std::vector<ValueId> inputs, outputs;
   Attrs attrs;  // in the order of the op's declaration
   std::vector<AttrBinding> bindings;
+  int32_t origin = 0;  // into Graph::origins
   /// The graphs inside an op that runs graphs (a fused region, a branch, a loop): their inputs are the node's, their outputs too.
   std::vector<std::shared_ptr<const Graph>> bodies;
-  int32_t origin = 0;  // into Graph::origins
 };
 
 /// A value that the graph does not make: an argument of the call, a tensor that outlives it (parameter, buffer, optimiser

@@ -286,3 +286,12 @@ def test_random_state_round_trip():
     g = hw.Generator().manual_seed(1)
     h = hw.Generator().manual_seed(1)
     assert hw.rand(3, generator=g).tolist() == hw.rand(3, generator=h).tolist()
+
+
+def test_a_layout_with_gaps_has_memory_for_all_of_them():
+    t = hw.empty_strided((3, 4), (100, 7))
+    t.fill_(1)
+    before = hw.memory.stats()["allocated"]
+    t = hw.empty_strided((64, 64), (4096, 64))
+    assert hw.memory.stats()["allocated"] - before >= (63 * 4096 + 63 * 64 + 1) * 4 - 12 * 107 * 4
+    assert t.zero_().sum().item() == 0
