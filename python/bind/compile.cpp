@@ -6,6 +6,7 @@
 #include "autograd/mode.h"
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "bind/program.h"
 #include "compiler/capture/capture.h"
 #include "compiler/program/split.h"
 #include "compiler/program/symbols.h"
@@ -17,8 +18,6 @@ namespace nb = nanobind;
 
 namespace hw::bind {
 
-namespace {
-
 Tensors tensor_list(nb::handle list) {
   Owned seq(own(PySequence_Fast(list.ptr(), "expected a list of tensors")));
   Tensors out;
@@ -29,6 +28,8 @@ Tensors tensor_list(nb::handle list) {
   }
   return out;
 }
+
+namespace {
 
 nb::object list_of(const Tensors& tensors) {
   Owned list(own(PyList_New(static_cast<Py_ssize_t>(tensors.size()))));
@@ -55,10 +56,6 @@ struct PyParts {
   ProgramParts parts;
 };
 
-struct PyProgram {
-  std::unique_ptr<Program> program;
-};
-
 struct PyWorkspace {
   Ref<Workspace> workspace = make_ref<Workspace>();
 };
@@ -70,10 +67,10 @@ int64_t mode_key() {
   return key | static_cast<int64_t>(t_autocast.dtype) << 8 | static_cast<int64_t>(default_dtype()) << 16;
 }
 
-/// What a program depends on of its tensor arguments and of the thread, as bytes; without their sizes if not `sized`.
-nb::object call_key(nb::handle list, bool sized) {
-  Tensors tensors = tensor_list(list);
-  std::vector<int64_t> key{mode_key()};
+}  // namespace
+
+void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool sized) {
+  key.push_back(mode_key());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     size_t first = 0;  // the first argument on the same memory
@@ -85,6 +82,14 @@ nb::object call_key(nb::handle list, bool sized) {
     if (!t.contiguous())
       for (int64_t n : t.strides()) key.push_back(n);
   }
+}
+
+namespace {
+
+/// The same as bytes; without sizes if not `sized`.
+nb::object call_key(nb::handle list, bool sized) {
+  std::vector<int64_t> key;
+  append_call_key(key, tensor_list(list), sized);
   return nb::bytes(key.data(), key.size() * sizeof(int64_t));
 }
 
@@ -115,11 +120,11 @@ void bind_capture(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
       .def("at_sizes", [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",
-           [](PyParts& p, PyWorkspace& w) { return PyProgram{std::make_unique<Program>(p.parts, w.workspace)}; })
+           [](PyParts& p, PyWorkspace& w) { return PyProgram{std::make_shared<Program>(p.parts, w.workspace)}; })
       .def("split_program", [](PyParts& p, PyWorkspace& w, size_t boundary, size_t outputs, int32_t arguments) {
         SplitParts parts = split_backward(p.parts, boundary, outputs, arguments);
-        return nb::make_tuple(PyProgram{std::make_unique<Program>(parts.forward, w.workspace)},
-                              PyProgram{std::make_unique<Program>(parts.backward, w.workspace)}, parts.num_saved,
+        return nb::make_tuple(PyProgram{std::make_shared<Program>(parts.forward, w.workspace)},
+                              PyProgram{std::make_shared<Program>(parts.backward, w.workspace)}, parts.num_saved,
                               parts.arguments);
       });
   m.attr("most_symbols") = kMostSymbols;
@@ -163,6 +168,8 @@ void bind_program(nb::module_& m) {
 void bind_compile(nb::module_& m) {
   bind_capture(m);
   bind_program(m);
+  bind_guards(m);
+  bind_dispatch(m);
 }
 
 }  // namespace hw::bind

@@ -20,7 +20,7 @@ __all__ = ["CompileError", "CompiledFunction", "compile"]
 _MOST_VARIANTS = 64
 
 
-class CompiledFunction:
+class CompiledFunction(_C.Dispatch):
     """A function that is captured on its first call and run as a program from then on.
 
     It is captured again when what it depends on changes: shapes, dtypes, layout and requires_grad of its tensor arguments, other
@@ -38,7 +38,7 @@ class CompiledFunction:
         self._last_reason = ""
         functools.update_wrapper(self, function, updated=())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         if recording.current is not None:  # part of another function that is being captured
             return self._function(*args, **kwargs)
         tensors: list[Any] = []
@@ -61,7 +61,10 @@ class CompiledFunction:
             )
         variant = self._new_variant((tree, _C.call_key(tensors, sized=False)), args, kwargs, tensors, others)
         variants.append(variant)
-        return variant.run(tensors)
+        result = variant.run(tensors)
+        if not kwargs and len(tensors) == len(args) and all(isinstance(a, Tensor) for a in args):
+            variant.dispatch(self, tensors)
+        return result
 
     def _new_variant(self, key: Hashable, args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any]) -> Variant:
         """By a capture with symbols that fits, by a new one if sizes changed, or for these sizes alone."""
@@ -144,6 +147,7 @@ class CompiledFunction:
         """Forgets all programs."""
         self._variants.clear()
         self._families.clear()
+        _C.dispatch_clear(self)
         self._workspace.release()
 
 

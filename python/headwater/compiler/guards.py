@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
+from .. import _C
 from .._C import Tensor
 from .counters import counters
 from .origins import is_internal
@@ -16,6 +17,7 @@ _BY_IDENTITY = (Tensor, FunctionType, BuiltinFunctionType, MethodType, type, Mod
 _MOST_ITEMS = 10_000
 _LIBRARIES = (sys.prefix, sys.base_prefix)
 _MISSING: Any = object()
+_WITHOUT_CONSTANTS = ("headwater", "builtins", "typing", "abc")  # modules whose classes are not looked into
 
 
 _DICE = frozenset({"Random", "RandomState", "Generator", "SystemRandom"})
@@ -131,10 +133,10 @@ class Guards:
         for name in chain[1:]:
             if isinstance(value, ModuleType) and getattr(value, "__name__", "").partition(".")[0] in ("headwater", "numpy"):
                 return
-            place = getattr(value, "__dict__", None)
-            if not isinstance(place, (dict, MappingProxyType)) or name not in place:
+            own = getattr(value, "__dict__", None)
+            if not isinstance(own, (dict, MappingProxyType)) or name not in own:
                 return
-            value = place[name]
+            place, value = value if isinstance(value, type) else own, own[name]
             if self.value(value):
                 self._dicts.append((place, name, value))
 
@@ -175,9 +177,10 @@ class Guards:
                 if self.value(item, depth + 1):
                     self._dicts.append((own, name, item))
             for owner in type(value).__mro__:
-                if not owner.__module__.startswith(("headwater", "builtins", "typing", "abc")):
-                    names = vars(owner)
-                    self._dicts += [(names, k, v) for k, v in names.items() if type(v) in CONSTANTS and k != "__doc__"]
+                if id(owner) not in self._objects and not owner.__module__.startswith(_WITHOUT_CONSTANTS):
+                    self._keep(owner)
+                    names = vars(owner).items()
+                    self._dicts += [(owner, k, v) for k, v in names if type(v) in CONSTANTS and not k.startswith("__")]
         return True
 
     def _keep(self, value: Any) -> None:
@@ -185,10 +188,35 @@ class Guards:
         self._alive.append(value)
 
     # ------------------------------------------------------------------ checking
+    def seal(self) -> None:
+        """Nothing is added any more: what can be checked without Python code is handed over."""
+        self.native = _C.Guards(_same)
+        self._slow: list[tuple[Any, Any]] = []  # containers of other kinds
+        for place, name, value in self._dicts:
+            self.native.watch(place, name, value)
+        for cell, value in self._cells:
+            self.native.watch_cell(cell, value)
+        for sequence, copy in self._sequences:
+            if type(sequence) is list:
+                self.native.watch_list(sequence)
+            elif isinstance(sequence, dict):
+                self.native.watch_dict(sequence)
+            elif isinstance(sequence, (set, frozenset)):
+                self.native.watch_set(sequence)
+            elif type(sequence) is not tuple:
+                self._slow.append((sequence, copy))
+
+    @property
+    def fast(self) -> bool:
+        """Whether the native check is all there is to check."""
+        return not self._slow
+
     def changed(self) -> str:
         """What differs from the time of the capture, in words; empty if nothing does."""
+        if self.native.hold() and not any(_sequence_changed(place, before) for place, before in self._slow):
+            return ""
         for place, name, value in self._dicts:
-            now = place.get(name, _MISSING)
+            now = (vars(place) if isinstance(place, type) else place).get(name, _MISSING)
             if now is not value and not _same(now, value):
                 return f"{name} was {_shown(value)} and is {_shown(now)}"
         for cell, value in self._cells:
@@ -196,18 +224,24 @@ class Guards:
             if now is not value and not _same(now, value):
                 return f"a variable of the enclosing function was {_shown(value)} and is {_shown(now)}"
         for sequence, copy in self._sequences:
-            if len(sequence) != len(copy):
-                return f"a {type(sequence).__name__} changed its length"
-            if isinstance(copy, dict):
-                for key, value in copy.items():
-                    now = sequence.get(key, _MISSING)
-                    if now is not value and not _same(now, value):
-                        return f"the entry {key!r} of a dict was {_shown(value)} and is {_shown(now)}"
-                continue
-            for now, value in zip(sequence, copy, strict=True):
-                if now is not value and not _same(now, value):
-                    return f"an item of a {type(sequence).__name__} was {_shown(value)} and is {_shown(now)}"
+            if reason := _sequence_changed(sequence, copy):
+                return reason
         return ""
+
+
+def _sequence_changed(sequence: Any, copy: Any) -> str:
+    if len(sequence) != len(copy):
+        return f"a {type(sequence).__name__} changed its length"
+    if isinstance(copy, dict):
+        for key, value in copy.items():
+            now = sequence.get(key, _MISSING)
+            if now is not value and not _same(now, value):
+                return f"the entry {key!r} of a dict was {_shown(value)} and is {_shown(now)}"
+        return ""
+    for now, value in zip(sequence, copy, strict=True):
+        if now is not value and not _same(now, value):
+            return f"an item of a {type(sequence).__name__} was {_shown(value)} and is {_shown(now)}"
+    return ""
 
 
 def _same(now: Any, before: Any) -> bool:

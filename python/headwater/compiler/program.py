@@ -36,6 +36,16 @@ class Variant:
         self.program, self._backward = captured.build(parts, workspace)
         self._sizes: list[int] | None = None
 
+    def dispatch(self, function: Any, tensors: list[Tensor]) -> None:
+        """Calls of this kind need no Python code if there is nothing to do but to run the program."""
+        plain = self._backward is None and not self._host and self._guards.fast
+        tree = self._result
+        flat = self._single or (
+            type(tree) is tuple and all(type(leaf) is _Slot and leaf.index == i for i, leaf in enumerate(tree))
+        )
+        if plain and flat:
+            _C.dispatch_add(function, tensors, self._guards.native, self.program, self._single)
+
     def outdated(self) -> str:
         """Why the program does not fit any more; empty if it does."""
         return self._guards.changed() or self.program.state_problem()
@@ -63,6 +73,7 @@ class Captured:
     """What a capture found: parts of a program, for one set of sizes or for all."""
 
     def __init__(self, session: Session, name: str, result: Any, outputs: int, arguments: int) -> None:
+        session.guards.seal()
         self.guards, self.host = session.guards, session.host
         self.name, self.result = name, result
         self._num_outputs, self._num_arguments = outputs, arguments

@@ -114,6 +114,18 @@ std::string Program::state_problem() const {
   return {};
 }
 
+bool Program::state_holds() const {
+  if (!expected_.empty()) return state_problem().empty();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const ProgramSource& s = sources_[i];
+    if (!s.tensor.defined()) continue;
+    const TensorSpec& want = plan().sources[i].spec;
+    if (s.tensor.dtype() != want.dtype || s.tensor.shape() != want.shape || s.tensor.strides() != want.strides)
+      return false;
+  }
+  return true;
+}
+
 Tensor Program::result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const {
   const PlanTensor& t = plan().tensors[static_cast<size_t>(plan().results[static_cast<size_t>(result)])];
   const PlanBuffer& b = plan().buffers[static_cast<size_t>(t.buffer)];

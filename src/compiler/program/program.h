@@ -57,6 +57,7 @@ class Program {
 
   /// Why the state does not fit any more ("the gradient of fc1.weight is there now"), or empty.
   std::string state_problem() const;
+  bool state_holds() const;  // the same, as yes or no
 
  private:
   struct GradientResult {
