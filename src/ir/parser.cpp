@@ -1,5 +1,6 @@
 // Text to graph.
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 #include "ir/elements.h"
@@ -12,10 +13,10 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::string_view text, const OpVocabulary& words, const ParseOptions& options)
-      : c_(text), words_(words), options_(options) {}
+  Parser(Cursor& cursor, const OpVocabulary& words, const ParseOptions& options, int depth = 0)
+      : c_(cursor), words_(words), options_(options), depth_(depth) {}
 
-  Graph graph() {
+  Graph whole() {
     if (!c_.at_end() && c_.take_word("graph")) header();
     while (!c_.at_end()) {
       line();
@@ -25,6 +26,23 @@ class Parser {
   }
 
  private:
+  /// Up to the next body or the end of the bodies; the word "graph" is read already.
+  Graph body() {
+    header();
+    while (!c_.at_end() && !at_word("graph") && !at_word("end")) {
+      line();
+      c_.expect_line_end();
+    }
+    return std::move(g_);
+  }
+
+  bool at_word(std::string_view word) {
+    const size_t mark = c_.mark();
+    const bool there = c_.take_word(word);
+    c_.back_to(mark);
+    return there;
+  }
+
   void header() {
     has_header_ = true;
     g_.name = c_.name("the graph's name");
@@ -147,7 +165,17 @@ class Parser {
     g_.order.push_back(n);
     attrs(g_.node(n), mark);
     if (c_.take("@")) g_.node(n).origin = g_.add_origin(c_.quoted());
+    if (c_.take_word("with")) bodies(g_.node(n));
     for (size_t i = 0; i < outs.size(); ++i) define(outs[i], g_.node(n).outputs[i]);
+  }
+
+  void bodies(Node& node) {
+    if (depth_ >= 20) c_.error("more than 20 graphs inside each other");
+    c_.expect_line_end();
+    while (c_.at_end() || !c_.take_word("end")) {
+      if (!c_.take_word("graph")) c_.error(text("expected graph or end, found ", c_.found()));
+      node.bodies.push_back(std::make_shared<const Graph>(Parser(c_, words_, options_, depth_ + 1).body()));
+    }
   }
 
   void attrs(Node& node, size_t mark) {
@@ -203,9 +231,10 @@ class Parser {
     if (b.kind == AttrBinding::Kind::Host) g_.num_host = std::max(g_.num_host, b.index + 1);
   }
 
-  Cursor c_;
+  Cursor& c_;
   const OpVocabulary& words_;
   const ParseOptions& options_;
+  const int depth_;
   Graph g_;
   bool has_header_ = false;  // without one, the bindings say how many draws and host numbers there are
   std::unordered_map<std::string_view, ValueId> values_;
@@ -214,7 +243,8 @@ class Parser {
 }  // namespace
 
 Graph parse_graph(std::string_view text, const OpVocabulary& words, const ParseOptions& options) {
-  return Parser(text, words, options).graph();
+  Cursor cursor(text);
+  return Parser(cursor, words, options).whole();
 }
 
 }  // namespace hw

@@ -174,19 +174,27 @@ void append_spec(std::string& out, const TensorSpec& spec) {
 
 class Printer {
  public:
-  Printer(const Graph& graph, const OpVocabulary& words, const PrintOptions& options, bool renumber)
-      : g_(graph), words_(words), options_(options), renumber_(renumber), numbers_(graph.values.size(), kNone) {}
+  Printer(const Graph& graph, const OpVocabulary& words, const PrintOptions& options, bool renumber, int depth = 0)
+      : g_(graph),
+        words_(words),
+        options_(options),
+        renumber_(renumber),
+        depth_(depth),
+        numbers_(graph.values.size(), kNone) {}
 
   std::string graph() {
-    out_ = "graph ";
+    indent();
+    out_.append("graph ");
     append_name(out_, g_.name);
     if (g_.num_draws) append_text(out_, text(" draws=", g_.num_draws));
     if (g_.num_host) append_text(out_, text(" host=", g_.num_host));
     out_.push_back('\n');
     for (const GraphSource& s : g_.sources) source(s);
     for (NodeId n : g_.order) {
+      indent();
       node(n);
       out_.push_back('\n');
+      bodies(n);
     }
     for (const GraphResult& r : g_.results) result(r);
     return std::move(out_);
@@ -220,6 +228,7 @@ class Printer {
 
   void source(const GraphSource& s) {
     static constexpr const char* kKinds[] = {"input ", "state ", "const "};
+    indent();
     out_.append(kKinds[static_cast<size_t>(s.kind)]);
     defined(s.value, s.name);
     if (s.kind == GraphSource::Kind::Constant && s.tensor.defined()) constant(s.tensor);
@@ -260,7 +269,19 @@ class Printer {
       out_.append(" @ ");
       append_quoted(out_, g_.origins[static_cast<size_t>(node.origin)]);
     }
+    if (!node.bodies.empty()) out_.append(" with");
   }
+
+  /// The graphs inside a node, further to the right.
+  void bodies(NodeId n) {
+    if (n < 0 || static_cast<size_t>(n) >= g_.nodes.size() || g_.node(n).bodies.empty()) return;
+    for (const auto& body : g_.node(n).bodies)
+      if (body) out_.append(Printer(*body, words_, options_, renumber_, depth_ + 1).graph());
+    indent();
+    out_.append("end\n");
+  }
+
+  void indent() { out_.append(static_cast<size_t>(2 * depth_), ' '); }
 
   void attrs(const Node& node) {
     const char* comma = " {";
@@ -295,6 +316,7 @@ class Printer {
 
   void result(const GraphResult& r) {
     static constexpr const char* kKinds[] = {"output ", "update ", "gradient "};
+    indent();
     out_.append(kKinds[static_cast<size_t>(r.kind)]);
     if (r.kind == GraphResult::Kind::Output) {
       value(r.value);
@@ -312,6 +334,7 @@ class Printer {
   const OpVocabulary& words_;
   const PrintOptions& options_;
   const bool renumber_;
+  const int depth_;
   std::vector<int32_t> numbers_;
   int32_t next_ = 0;
   std::string out_;

@@ -109,6 +109,10 @@ class Comparison {
     for (size_t i = 0; i < x.attrs.size(); ++i)
       if (!same_attr(x.attrs[i], y.attrs[i])) return text("attribute ", i, ": ", x.attrs[i], " and ", y.attrs[i]);
     if (!same_bindings(x.bindings, y.bindings)) return "bindings";
+    if (x.bodies.size() != y.bodies.size()) return "numbers of bodies";
+    for (size_t i = 0; i < x.bodies.size(); ++i)
+      if (std::string why = Comparison(*x.bodies[i], *y.bodies[i]).difference(); !why.empty())
+        return text("body ", i, ": ", why);
     if (origin(a_, x) != origin(b_, y)) return text("origins '", origin(a_, x), "' and '", origin(b_, y), "'");
     for (size_t i = 0; i < x.outputs.size(); ++i)
       if (std::string why = pair(x.outputs[i], y.outputs[i]); !why.empty()) return text("output ", i, ": ", why);

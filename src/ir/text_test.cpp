@@ -91,6 +91,48 @@ TEST(GraphText, NumbersAreCanonical) {
   EXPECT_EQ(print(g), "graph graph\ninput %0: f32[2]\n%1: f32[2] = neg(%0)\noutput %1\n");
 }
 
+constexpr std::string_view kBodies = R"graph(graph outer
+input %0 x: f32[4]
+%1: f32[4] = _branch(%0) {#0=[4]} @ "f (a.py:1)" with
+  graph yes draws=1
+  input %0: f32[4]
+  %1: f32[4] = _region(%0) with
+    graph inner
+    input %0: f32[4]
+    %1: f32[4] = exp(%0)
+    output %1
+  end
+  output %1
+  graph no
+  input %0: f32[4]
+  output %0
+end
+%2: f32[4] = neg(%1)
+output %2
+)graph";
+
+TEST(GraphText, Bodies) {
+  Graph g = parse(kBodies);
+  EXPECT_EQ(print(g), kBodies);
+  EXPECT_EQ(graph_problem(g), "");
+  ASSERT_EQ(g.node(0).bodies.size(), 2u);
+  EXPECT_EQ(g.node(0).bodies[0]->name, "yes");
+  std::string why, other(kBodies);
+  EXPECT_TRUE(same_graph(g, parse(kBodies), &why)) << why;
+  other.replace(other.find("exp"), 3, "log");
+  EXPECT_FALSE(same_graph(g, parse(other), &why));
+  EXPECT_EQ(why, "node 0, _branch: body 0: node 0, _region: body 0: node 0, exp: the other is log");
+  Graph broken = *g.node(0).bodies[0];
+  broken.order.clear();
+  g.node(0).bodies[0] = std::make_shared<const Graph>(broken);
+  EXPECT_EQ(graph_problem(g), "node 0, _branch, body 0: result 0 is %1, which is not made");
+  EXPECT_EQ(message(kBodies.substr(0, kBodies.find("  end"))),
+            "graph text, line 11, column 1: expected graph or end, found the end of the text");
+  std::string deep;
+  for (int i = 0; i < 30; ++i) deep += "graph g\ninput %0: f32[]\n%1: f32[] = f(%0) with\n";
+  EXPECT_NE(message(deep).find("more than 20 graphs inside each other"), std::string::npos);
+}
+
 TEST(GraphText, NodeText) {
   Graph g = parse(kMlp);
   EXPECT_EQ(node_text(g, 3, kWords), "%9: f32[512] = sum(%7) {dim=[0]}");
@@ -202,13 +244,13 @@ TEST(GraphText, ErrorsNameLineAndColumn) {
 /// Whatever is done to a text, it is refused with an error or read as a graph that prints and reads back the same.
 TEST(GraphText, DamagedTexts) {
   std::mt19937 random(20240607);
-  const std::string_view pieces[] = {"%",   "{",      "}",      "[",  "]",    "(",        ")",     ",",     "\n",
-                                     "=",   "!",      "#",      "\"", "None", "f32[",     "-",     "1e999", ".",
-                                     "\\x", "update", "0",      "9",  "inf",  "i",        "ints(", "\xff",  "@ ",
-                                     "...", "nan",    "number", "<-", " ",    "on cuda:1"};
+  const std::string_view pieces[] = {"%",   "{",      "}",      "[",  "]",    "(",         ")",     ",",     "\n",
+                                     "=",   "!",      "#",      "\"", "None", "f32[",      "-",     "1e999", ".",
+                                     "\\x", "update", "0",      "9",  "inf",  "i",         "ints(", "\xff",  "@ ",
+                                     "...", "nan",    "number", "<-", " ",    "on cuda:1", "with",  "end",   "graph"};
   int read = 0;
   for (int round = 0; round < 20000; ++round) {
-    std::string s(kMlp);
+    std::string s(round % 4 ? kMlp : kBodies);
     for (int edits = 1 + static_cast<int>(random() % 4); edits-- > 0;) {
       size_t at = random() % s.size(), length = std::min<size_t>(random() % 6, s.size() - at);
       std::string_view piece = pieces[random() % std::size(pieces)];

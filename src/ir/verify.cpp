@@ -66,6 +66,11 @@ class Verifier {
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) output(n, node, i);
     for (const AttrBinding& b : node.bindings) binding(n, node, b);
+    for (size_t i = 0; i < node.bodies.size() && why_.empty(); ++i) {
+      if (!want(node.bodies[i] != nullptr, "node ", n, ", ", node.op, ": body ", i, " is not there")) return;
+      std::string problem = graph_problem(*node.bodies[i]);
+      want(problem.empty(), "node ", n, ", ", node.op, ", body ", i, ": ", problem);
+    }
   }
 
   void output(NodeId n, const Node& node, size_t i) {
