@@ -69,7 +69,7 @@ class Merging {
 
   bool same_call(const Node& a, const Node& b) const {
     if (a.op != b.op || a.inputs != b.inputs || a.outputs.size() != b.outputs.size() || a.bindings != b.bindings ||
-        !same_attrs(a.attrs, b.attrs))
+        a.bodies != b.bodies || !same_attrs(a.attrs, b.attrs))
       return false;
     for (size_t i = 0; i < a.outputs.size(); ++i)
       if (!same_spec(g_.spec(a.outputs[i]), g_.spec(b.outputs[i]))) return false;

@@ -20,14 +20,13 @@ output %9
 )"),
             R"(input %0 x: f32[3, 2]
 const %1: f64[] number = 2.0
-const %2: f64[] number = 2.0
-const %3: f64[] number = -2.0
-%4: f32[3, 2] = mul(%0, %1)
-%5: f32[3, 2] = exp(%4)
-%6: f32[3, 2] = add(%5, %5)
-%7: f32[3, 2] = mul(%0, %3)
+const %2: f64[] number = -2.0
+%3: f32[3, 2] = mul(%0, %1)
+%4: f32[3, 2] = exp(%3)
+%5: f32[3, 2] = add(%4, %4)
+%6: f32[3, 2] = mul(%0, %2)
+output %5
 output %6
-output %7
 )");
 }
 

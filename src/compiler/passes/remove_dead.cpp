@@ -1,9 +1,10 @@
-// remove_dead: nodes whose outputs nobody uses.
+// remove_dead: nodes whose outputs nobody uses, and constants.
 #include "compiler/pass.h"
+#include "ir/rewrite.h"
 
 namespace hw {
 
-/// Backwards, so that one sweep finds all of them. Sources stay: they are numbered from outside.
+/// Backwards, so that one sweep finds all of them. Inputs and state stay, used or not: they belong to the call.
 static bool remove_dead(Graph& graph, const PassOptions&) {
   std::vector<bool> used(graph.values.size(), false);
   for (const GraphResult& r : graph.results) used[static_cast<size_t>(r.value)] = true;
@@ -19,7 +20,7 @@ static bool remove_dead(Graph& graph, const PassOptions&) {
   }
   const bool changed = kept.size() != graph.order.size();
   graph.order.assign(kept.rbegin(), kept.rend());
-  return changed;
+  return erase_unused_constants(graph) > 0 || changed;
 }
 
 static const RegisterPass pass({"remove_dead", Stage::Simplify, "drops nodes whose outputs nobody uses", &remove_dead});

@@ -24,8 +24,13 @@ update %1 <- %4
 }
 
 TEST(RemoveDead, KeepsWhatIsUsed) {
-  EXPECT_EQ(after("remove_dead", "input %0: f32[3]\nconst %1: f32[] = 1.0\n%2: f32[3] = exp(%0)\ngradient %0 <- %2"),
-            "no change");  // sources stay, used or not
+  EXPECT_EQ(after("remove_dead", "input %0: f32[3]\nstate %1: f32[3]\n%2: f32[3] = exp(%0)\ngradient %0 <- %2"),
+            "no change");  // inputs and state stay, used or not
+}
+
+TEST(RemoveDead, DropsConstantsAndRenumbersSources) {
+  EXPECT_EQ(after("remove_dead", "const %0: f32[] = 1.0\ninput %1: f32[3]\n%2: f32[3] = exp(%1)\nupdate %1 <- %2"),
+            "input %0: f32[3]\n%1: f32[3] = exp(%0)\nupdate %0 <- %1\n");
 }
 
 }  // namespace
