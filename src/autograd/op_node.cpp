@@ -132,17 +132,19 @@ void record(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std
 }
 
 void check_inplace(std::string_view op, const Tensor& t, bool recorded) {
-  check_runtime(t->storage->writable(), op, "_: the tensor's memory is read-only; clone() it first");
+  const char* end = op.ends_with('_') ? ": " : "_: ";
+  check_runtime(t->storage->writable(), op, end, "the tensor's memory is read-only; clone() it first");
+  const bool one_value = op == "zero_" || op == "fill_";  // every element gets the same
   for (size_t i = 0; i < t.shape().size(); ++i)
-    check_runtime(t.strides()[i] != 0 || t.shape()[i] < 2 || t.numel() == 0, op, "_: ", t,
+    check_runtime(one_value || t.strides()[i] != 0 || t.shape()[i] < 2 || t.numel() == 0, op, end, t,
                   " is expanded: several of its elements are one place in memory; clone() it first");
   const GradMeta* m = grad_meta(t);
   if (!m || !t_grad_mode.enabled) return;
-  check_runtime(!m->requires_grad, op,
-                "_: a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");
+  check_runtime(!m->requires_grad, op, end,
+                "a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");
   if (m->view && grad_meta(m->view->base))
-    check_runtime(!grad_meta(m->view->base)->requires_grad, op,
-                  "_: a view of a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");
+    check_runtime(!grad_meta(m->view->base)->requires_grad, op, end,
+                  "a view of a leaf that requires gradients cannot be changed in place; do it under hw.no_grad()");
 }
 
 void record_inplace(const OpDef& op, std::span<const Tensor> in, const Tensor& in0_before, const Attrs& attrs) {

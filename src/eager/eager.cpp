@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "core/allocator.h"
 #include "core/generator.h"
+#include "core/overlap.h"
 #include "eager/autocast.h"
 #include "eager/infer.h"
 #include "eager/prepared.h"
@@ -47,6 +48,17 @@ struct Scratch {
   void* data;
 };
 
+/// What a kernel reports is an index out of range, unless it says otherwise.
+[[noreturn]] void fail_launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::string_view what) {
+  constexpr std::string_view kRuntime = "RuntimeError: ";
+  ErrorKind kind = what.starts_with("ZeroDivisionError") ? ErrorKind::Runtime : ErrorKind::Index;
+  if (what.starts_with(kRuntime)) {
+    kind = ErrorKind::Runtime;
+    what.remove_prefix(kRuntime.size());
+  }
+  fail(kind, call_text(op, specs_of(in), attrs), ": ", what);
+}
+
 void launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Prepared& p, std::span<Tensor> out) {
   constexpr size_t kInline = 16;
   const void* in_inline[kInline];
@@ -67,8 +79,7 @@ void launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, con
     p.kernel->run({inputs, outputs, nullptr, &attrs, &status});
   }
   if (status.failed) [[unlikely]]
-    fail(std::string_view(status.message).starts_with("ZeroDivisionError") ? ErrorKind::Runtime : ErrorKind::Index,
-         call_text(op, specs_of(in), attrs), ": ", static_cast<const char*>(status.message));
+    fail_launch(op, in, attrs, status.message);
 }
 
 void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
@@ -91,6 +102,21 @@ void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, s
                           x.offset() * dtype_size(x.dtype()) / dtype_size(d) + v.offset);
   }
   track_view(out[0], x);
+}
+
+/// The inputs of an in-place call, with copies of those whose elements the write would change before they are read; empty
+/// when there are none. An elementwise op may read exactly what it writes.
+Tensors apart_from_self(const OpDef& op, std::span<const Tensor> in) {
+  Tensors apart;
+  const Tensor& self = in[0];
+  for (size_t i = 1; i < in.size(); ++i) {
+    const Tensor& x = in[i];
+    if (!x.defined() || !may_meet(self, x)) continue;
+    if (op.sbp_rule() == &sbp::elementwise && same_elements(self, x)) continue;
+    if (apart.empty()) apart.assign(in.begin(), in.end());
+    apart[i] = clone(x);
+  }
+  return apart;
 }
 
 void check_anomaly(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
@@ -186,6 +212,7 @@ Tensors EagerInterpreter::call(const OpDef& op, std::span<const Tensor> in, cons
 Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   check_type(!in.empty() && in[0].defined(), op.name(), "_: the first argument must be a tensor");
   const Tensor& self = in[0];
+  if (Tensors apart = apart_from_self(op, in); !apart.empty()) return call_inplace(op, apart, attrs);
   bool recorded = should_record(op, in);
   check_inplace(op.name(), self, recorded);
   if (op.kind() != OpKind::Kernel || (recorded && !op.grad_rule()) || t_autocast.enabled) {
