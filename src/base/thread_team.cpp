@@ -32,17 +32,20 @@ static std::atomic<int>& team_size() {
   return n;
 }
 
-int num_threads() { return team_size().load(std::memory_order_relaxed); }
+int num_threads() {
+  const int n = team_size().load(std::memory_order_relaxed);
+  return g_forked.load(std::memory_order_relaxed) ? 1 : n;
+}
 
 void set_num_threads(int n) {
   team_size().store(std::max(1, n), std::memory_order_relaxed);
-  omp_set_num_threads(std::max(1, n));
+  omp_set_num_threads(num_threads());
 }
 
 int64_t parallel_pieces(int64_t n, int64_t grain) {
   if (n <= 0) return 0;
   int64_t by_grain = grain > 0 ? (n + grain - 1) / grain : n;
-  return std::min<int64_t>(by_grain, num_threads());
+  return std::min<int64_t>(by_grain, team_size().load(std::memory_order_relaxed));
 }
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {

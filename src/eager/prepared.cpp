@@ -1,6 +1,8 @@
 // The cache of prepared kernels: open addressing, per thread, emptied when full.
 #include "eager/prepared.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstring>
 
@@ -10,6 +12,8 @@ namespace hw {
 
 static std::atomic<int64_t> g_epoch{0};
 void invalidate_prepared() { g_epoch.fetch_add(1); }
+/// What oneDNN prepared for the team of the parent would wait for threads that a child of fork() does not have.
+[[maybe_unused]] static const int g_at_fork = pthread_atfork(nullptr, nullptr, &invalidate_prepared);
 
 namespace {
 
