@@ -9,6 +9,7 @@
 #include "autograd/record.h"
 #include "bind/bind.h"
 #include "eager/autocast.h"
+#include "op/math.h"
 
 namespace nb = nanobind;
 
@@ -40,6 +41,7 @@ struct PythonHook final : GradHook {
     f.reset();
   }
   Tensor call(const Tensor& gradient) override {
+    if (!f.is_valid()) return {};  // cleared by the garbage collector
     Owned g(wrap(gradient));
     Owned result(own(PyObject_CallOneArg(f.ptr(), g.get())));
     if (result.get() == Py_None) return {};
@@ -55,6 +57,9 @@ struct HookHandle {
   void remove() { hook->removed = true; }
 };
 
+class PythonNode;
+thread_local PythonNode* t_running = nullptr;  // whose backward is being called
+
 /// A node whose gradient is computed by a Python callable: f(*gradients) -> sequence of gradients or None.
 class PythonNode final : public GradNode {
  public:
@@ -69,7 +74,10 @@ class PythonNode final : public GradNode {
     check_runtime(static_cast<bool>(f_), "the graph behind ", name_,
                   " was already used for a backward pass and freed; pass retain_graph=True the first time");
     nb::object args = tuple_of(Tensors(dy.begin(), dy.end()));
-    Owned result(own(PyObject_CallObject(f_.ptr(), args.ptr())));
+    PythonNode* before = std::exchange(t_running, this);
+    Owned result(PyObject_CallObject(f_.ptr(), args.ptr()));
+    t_running = before;
+    if (!result) throw PythonError{};
     if (!keep) f_.reset();
     Tensors out;
     if (is_tensor(result.get()) || result.get() == Py_None)
@@ -78,10 +86,28 @@ class PythonNode final : public GradNode {
       out = tensors_from(nb::handle(result.get()), true);
     check_runtime(out.size() == next.size(), name_, ": backward returned ", static_cast<int64_t>(out.size()),
                   " gradients for ", static_cast<int64_t>(next.size()), " inputs");
+    for (size_t i = 0; i < out.size(); ++i)
+      if (out[i].defined() && next[i].node) out[i] = fitting(out[i], next[i].node->outputs[next[i].slot], i);
     return out;
   }
 
+  nb::object& function() { return f_; }
+
  private:
+  /// What a user's backward returns, in the dtype of the input and summed to its shape.
+  Tensor fitting(const Tensor& g, const OutputInfo& want, size_t i) const {
+    bool fits = g.shape() == want.shape;
+    if (!fits && g.ndim() >= static_cast<int64_t>(want.shape.size())) try {
+        fits = broadcast_shapes(g.shape(), want.shape) == g.shape();
+      } catch (const Error&) {
+      }
+    check_runtime(fits, name_, ": backward returned a gradient ", g, " for input ", static_cast<int64_t>(i),
+                  ", which is ", want.dtype, want.shape);
+    check_runtime(is_complex(want.dtype) || !is_complex(g.dtype()), name_,
+                  ": backward returned a complex gradient for input ", static_cast<int64_t>(i), ", which is real");
+    return to(sum_to(g, want.shape), want.dtype);
+  }
+
   nb::object f_;
   std::string name_;
 };
@@ -98,6 +124,37 @@ void attach_function(nb::handle outputs, nb::handle inputs, nb::object backward,
     if (out[i].defined() && is_inexact(out[i].dtype())) set_history(out[i], node, static_cast<uint32_t>(i));
 }
 
+/// Calls f(object&) for the Python object of a hook or a node, if it has one.
+template <class F>
+int each_object(RefCounted* owner, F&& f) {
+  if (auto* hook = dynamic_cast<PythonHook*>(owner)) return f(hook->f);
+  if (auto* node = dynamic_cast<PythonNode*>(owner)) return f(node->function());
+  return 0;
+}
+
+/// The hooks and nodes that are reached from `t` alone.
+template <class F>
+int each_owned(const Tensor& t, F&& f) {
+  GradMeta* m = t.defined() && t->use_count() == 1 ? grad_meta(t) : nullptr;
+  if (!m) return 0;
+  for (auto* hooks : {&m->hooks, &m->post_hooks})
+    for (Ref<GradHook>& h : *hooks)
+      if (int stop = each_object(h.get(), f)) return stop;
+  if (!m->fn || m->fn->use_count() != 1) return 0;
+  for (GradNode::SlotHook& h : m->fn->hooks)
+    if (int stop = each_object(h.hook.get(), f)) return stop;
+  return each_object(m->fn.get(), f);
+}
+
+/// In backward: a saved output with its history, which is the running node; elsewhere as it is.
+nb::object output_in_backward(nb::handle h, uint32_t slot) {
+  const Tensor& t = tensor_argument(h.ptr(), "output_in_backward");
+  if (!t_running || !grad_mode().enabled || slot >= t_running->outputs.size()) return nb::steal(wrap(t));
+  Tensor output = t.alias();
+  set_history(output, Ref<GradNode>(t_running), slot);
+  return nb::steal(wrap(output));
+}
+
 nb::object g_origin;  // a Python callable
 std::string python_origin() {
   if (!g_origin.is_valid()) return {};
@@ -106,10 +163,21 @@ std::string python_origin() {
     PyErr_Clear();
     return {};
   }
-  return PyUnicode_AsUTF8(s.get());
+  return utf8(s.get());
 }
 
 }  // namespace
+
+int visit_graph(const Tensor& t, visitproc visit, void* arg) {
+  return each_owned(t, [&](nb::object& o) { return o.is_valid() ? visit(o.ptr(), arg) : 0; });
+}
+
+void clear_graph(const Tensor& t) {
+  each_owned(t, [](nb::object& o) {
+    o.reset();
+    return 0;
+  });
+}
 
 void bind_autograd(nb::module_& m) {
   m.def("backward", [](nb::handle roots, nb::handle gradients, bool retain, bool create, nb::handle inputs) {
@@ -144,19 +212,20 @@ void bind_autograd(nb::module_& m) {
   nb::class_<HookHandle>(m, "HookHandle").def("remove", &HookHandle::remove);
   m.def("register_hook", [](nb::handle t, nb::object f) {
     HookHandle h{make_ref<PythonHook>(std::move(f))};
-    add_grad_hook(tensor_of(t.ptr()), h.hook);
+    add_grad_hook(tensor_argument(t.ptr(), "register_hook"), h.hook);
     return h;
   });
   m.def("register_post_accumulate_grad_hook", [](nb::handle t, nb::object f) {
     HookHandle h{make_ref<PythonHook>(std::move(f))};
-    add_post_accumulate_hook(tensor_of(t.ptr()), h.hook);
+    add_post_accumulate_hook(tensor_argument(t.ptr(), "register_post_accumulate_grad_hook"), h.hook);
     return h;
   });
   m.def("attach_function", &attach_function);
+  m.def("output_in_backward", &output_in_backward);
   m.def("graph_size", [](nb::handle t) {  // nodes behind a tensor: for tests
     std::vector<GradNode*> stack;
     std::set<GradNode*> seen;
-    if (Ref<GradNode> fn = grad_fn(tensor_of(t.ptr()))) stack.push_back(fn.get());
+    if (Ref<GradNode> fn = grad_fn(tensor_argument(t.ptr(), "graph_size"))) stack.push_back(fn.get());
     while (!stack.empty()) {
       GradNode* n = stack.back();
       stack.pop_back();

@@ -25,6 +25,8 @@ extern PyTypeObject* tensor_type;
 
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->value; }
+/// The tensor of any object; throws Error{Type} naming `function` if it is none.
+const Tensor& tensor_argument(PyObject* o, const char* function);
 /// A new reference to the object of `t`: the same object as long as Python holds one. None for an undefined tensor.
 PyObject* wrap(const Tensor& t);
 /// An object of a subclass that shows the storage of `t`.
@@ -48,11 +50,13 @@ PyObject* size_number(int64_t n);                       // a size or a count of 
 /// A callable through which sizes go on their way to Python, or None: hw.compile makes symbols of some.
 void set_size_hook(PyObject* hook);
 bool has_size_hook();
+PyObject* device_object(Device device);                 // a headwater.device
 /// A tensor, or a number as a wrapped tensor; throws Error{Type} naming the argument.
 Tensor tensor_from(PyObject* o, const char* what, int64_t position = -1);  // `position`: within a list argument
+/// Whether `o` is a NumPy array (not a NumPy number).
+bool is_array(PyObject* o);
 /// Data of any kind (nested lists, NumPy arrays, tensors, numbers) as a new tensor.
 Tensor tensor_from_data(PyObject* data, DType dtype);
-Tensor tensor_from_numpy(PyObject* array, bool copy);
 
 // ---------------------------------------------------------------- errors
 /// A Python exception is set and travels through C++ as this.
@@ -98,6 +102,19 @@ class Owned {
  private:
   PyObject* o_;
 };
+
+/// The text of a str; throws PythonError for one that has no UTF-8 form (a lone surrogate).
+inline const char* utf8(PyObject* s) {
+  const char* text = PyUnicode_AsUTF8(s);
+  if (!text) throw PythonError{};
+  return text;
+}
+
+// ---------------------------------------------------------------- garbage collection
+/// Visits the Python objects that only `t` keeps alive: hooks and custom functions behind it, if no other tensor shares them.
+int visit_graph(const Tensor& t, visitproc visit, void* arg);
+/// Lets go of them.
+void clear_graph(const Tensor& t);
 
 // ---------------------------------------------------------------- topics
 PyObject* index_get(PyObject* self, PyObject* key);

@@ -1,5 +1,8 @@
 // C++ exceptions as Python exceptions.
+#include <nanobind/nanobind.h>
+
 #include <new>
+#include <typeinfo>
 
 #include "bind/bind.h"
 
@@ -24,6 +27,10 @@ void set_python_error() noexcept {
     throw;
   } catch (const PythonError&) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "an error without a message");
+  } catch (nanobind::python_error& e) {
+    e.restore();
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "a Python object is not of the type that is needed");
   } catch (const Error& e) {
     PyErr_SetString(exception_class(e.kind()), e.message().c_str());
   } catch (const std::bad_alloc&) {

@@ -10,6 +10,7 @@
 #include "bind/bind.h"
 #include "compiler/capture/capture.h"
 #include "core/read_guard.h"
+#include "core/range.h"
 #include "op/math.h"
 
 namespace nb = nanobind;
@@ -40,7 +41,8 @@ DType from_dlpack(nb::dlpack::dtype d) {
     }
   }
   if (code == Code::Bfloat) return DType::BF16;
-  if (code == Code::Complex) return d.bits == 64 ? DType::C64 : DType::C128;
+  if (code == Code::Complex && d.bits == 64) return DType::C64;
+  if (code == Code::Complex && d.bits == 128) return DType::C128;
   fail(ErrorKind::Type, "an array of element type code ", static_cast<int>(d.code), " with ", static_cast<int>(d.bits),
        " bits has no counterpart here; convert it first");
 }
@@ -82,7 +84,7 @@ Tensor share(const Array& a, bool writable) {
 /// str(o)
 std::string python_text(nb::object o) {
   Owned s(own(PyObject_Str(o.ptr())));
-  return PyUnicode_AsUTF8(s.get());
+  return utf8(s.get());
 }
 
 nb::object numpy() { return nb::module_::import_("numpy"); }
@@ -142,11 +144,14 @@ DType python_dtype(nb::handle data, DType numpy_dtype) {
 
 /// Lists that hold tensors: stacked.
 bool holds_tensor(nb::handle data) {
-  if (!PyList_Check(data.ptr()) && !PyTuple_Check(data.ptr())) return false;
-  Py_ssize_t n = PySequence_Size(data.ptr());
-  if (n == 0) return false;
-  PyObject* first = PySequence_Fast_GET_ITEM(data.ptr(), 0);
-  return is_tensor(first) || holds_tensor(nb::handle(first));
+  PyObject* item = data.ptr();
+  for (int64_t depth = 0; PyList_Check(item) || PyTuple_Check(item); ++depth) {
+    check(depth <= kMaxDims, "lists are nested more than ", kMaxDims, " deep; a tensor has at most ", kMaxDims,
+          " axes");
+    if (PySequence_Fast_GET_SIZE(item) == 0) return false;
+    item = PySequence_Fast_GET_ITEM(item, 0);
+  }
+  return is_tensor(item);
 }
 
 Tensor stacked(nb::handle data) {
@@ -176,13 +181,16 @@ nb::object to_numpy(const Tensor& t, nb::handle owner) {
   return a.cast();
 }
 
+/// What keeps memory that is shared with others: an object of its own, since `x.data = y` gives x another storage.
+nb::object keeper_of(const Tensor& t) { return nb::steal(wrap(t.alias())); }
+
 nb::object dlpack_capsule(nb::handle self) {
-  const Tensor& t = tensor_of(self.ptr());
+  const Tensor& t = tensor_argument(self.ptr(), "__dlpack__");
   check_readable(t, "__dlpack__()");
   check_runtime(!requires_grad(t), "__dlpack__: the tensor requires gradients; use detach()");
   size_t shape[kMaxDims];
   for (size_t i = 0; i < t.shape().size(); ++i) shape[i] = static_cast<size_t>(t.shape()[i]);
-  nb::ndarray<> a(t.data(), t.shape().size(), shape, self, t.strides().data(), to_dlpack(t.dtype()));
+  nb::ndarray<> a(t.data(), t.shape().size(), shape, keeper_of(t), t.strides().data(), to_dlpack(t.dtype()));
   return a.cast();
 }
 
@@ -225,12 +233,23 @@ Tensor from_buffer(nb::handle buffer, DType d, int64_t count, int64_t offset) {
 
 }  // namespace
 
-Tensor tensor_from_numpy(PyObject* array, bool copy) { return from_array(array, copy); }
+/// Python numbers must fit the dtype that is asked for; arrays and tensors convert as .to() does.
+static void check_fits(const Tensor& t, DType d) {
+  if (t.numel() == 0 || t.dtype() == d) return;
+  check_type(!is_complex(t.dtype()) || is_complex(d), "complex numbers do not fit ", d);
+  if (is_inexact(d) || is_complex(t.dtype())) return;
+  static const Op least{"amin"}, greatest{"amax"};
+  for (const Op* op : {&least, &greatest}) {
+    const Scalar v = (*op)({t}).item();
+    check_runtime(v.f64() == v.f64() && fits(v, d), v, " does not fit ", d);
+  }
+}
 
 Tensor tensor_from_data(PyObject* data, DType want) {
   if (is_tensor(data)) return clone(want == DType::None ? detach(tensor_of(data)) : to(detach(tensor_of(data)), want));
   if (is_number(data) && !nb::hasattr(data, "dtype")) {
     Scalar s = scalar_from(data);
+    check_runtime(want == DType::None || fits(s, want), s, " does not fit ", want);
     return Tensor::scalar(s, want == DType::None ? s.dtype() : want);
   }
   if (holds_tensor(data)) {
@@ -247,6 +266,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   Tensor t = from_array(array, true);
   DType d = want != DType::None ? want : is_array ? t.dtype() : python_dtype(data, t.dtype());
   if (t.numel() == 0 && !is_array && want == DType::None) d = default_dtype();
+  if (!is_array && want != DType::None) check_fits(t, d);
   return to(t, d);
 }
 
@@ -262,7 +282,7 @@ void bind_exchange(nb::module_& m) {
         if (with_grad) set_requires_grad(t, true);
         return nb::steal(wrap(t));
       },
-      nb::arg("data"), nb::arg("dtype").none(), nb::arg("requires_grad"));
+      nb::arg("data").none(), nb::arg("dtype").none(), nb::arg("requires_grad"));
   m.def("from_numpy", [](nb::handle array) {
     check_not_capturing("from_numpy()");
     check_type(nb::hasattr(array, "__array_interface__"), "from_numpy: expected a NumPy array, got ",
@@ -272,17 +292,23 @@ void bind_exchange(nb::module_& m) {
     return nb::steal(wrap(from_array(a, false)));
   });
   m.def("bytes_of", [](nb::handle h) {  // the bytes of a contiguous tensor as u8, sharing memory
-    const Tensor& t = tensor_of(h.ptr());
+    const Tensor& t = tensor_argument(h.ptr(), "bytes_of");
     check(t.contiguous(), "bytes_of: the tensor must be contiguous");
     int64_t size = dtype_size(t.dtype());
     return nb::steal(wrap(Tensor::make(t->storage, DType::U8, {t.numel() * size}, {}, t.offset() * size)));
   });
-  m.def("to_numpy", [](nb::handle t) { return to_numpy(tensor_of(t.ptr()), t); });
+  m.def("to_numpy", [](nb::handle h) {
+    const Tensor& t = tensor_argument(h.ptr(), "numpy");
+    return to_numpy(t, keeper_of(t));
+  });
   m.def("to_dlpack", &dlpack_capsule);
   m.def("from_dlpack", [](nb::handle source) {
     check_not_capturing("from_dlpack()");
+    if (is_array(source.ptr())) return nb::steal(wrap(from_array(source, false)));  // knows what is read-only
+    // The object's own method: it refuses what cannot be shared (gradients, lazy conjugates).
+    nb::object capsule = nb::hasattr(source, "__dlpack__") ? source.attr("__dlpack__")() : nb::borrow(source);
     Array a;
-    if (!nb::try_cast(source, a))
+    if (!nb::try_cast(capsule, a))
       fail(ErrorKind::Type, "from_dlpack: ", Py_TYPE(source.ptr())->tp_name,
            " does not offer a CPU array through __dlpack__");
     return nb::steal(wrap(share(a, true)));

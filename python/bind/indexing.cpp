@@ -33,8 +33,20 @@ struct Index {
 };
 
 bool is_array_like(PyObject* o) {
-  if (PyLong_Check(o)) return false;
-  return PyList_Check(o) || PyTuple_Check(o) || PyObject_HasAttrString(o, "__array_interface__");
+  if (PyLong_Check(o) || PySlice_Check(o) || o == Py_None || o == Py_Ellipsis) return false;
+  return PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o) || PyObject_HasAttrString(o, "__array_interface__");
+}
+
+/// Lists and arrays as index tensors.
+Owned index_tensor(PyObject* o) {
+  Tensor t = tensor_from_data(o, DType::None);
+  if (t.numel() == 0 && is_inexact(t.dtype())) t = to(t, DType::I64);
+  return Owned(wrap(t));
+}
+
+/// A bool, or a bool tensor without axes: a mask for a new axis of size 1.
+bool is_truth(PyObject* o) {
+  return PyBool_Check(o) || (is_tensor(o) && tensor_of(o).dtype() == DType::Bool && tensor_of(o).ndim() == 0);
 }
 
 /// How many axes of the tensor an item uses up.
@@ -68,9 +80,10 @@ void mask_steps(Index& index, const Tensor& mask, const Tensor& x, int64_t axis)
 
 void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
   if (item == Py_None) return index.step(kNew);
-  if (PyBool_Check(item)) {
+  if (is_truth(item)) {
     index.step(kNew);
-    index.index_by(item == Py_True ? zeros({1}, DType::I64) : zeros({0}, DType::I64));
+    const bool yes = is_tensor(item) ? tensor_of(item).item().truth() : item == Py_True;
+    index.index_by(zeros({yes ? 1 : 0}, DType::I64));
     return;
   }
   check_index(axis < x.ndim(), "too many indices for ", x);
@@ -79,13 +92,6 @@ void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
     slice_step(index, item, size);
     ++axis;
     return;
-  }
-  Owned made;
-  if (!is_tensor(item) && is_array_like(item)) {
-    made = Owned(wrap(tensor_from_data(item, DType::None)));
-    item = made.get();
-    if (tensor_of(item).numel() == 0 && is_inexact(tensor_of(item).dtype()))
-      made = Owned(wrap(to(tensor_of(item), DType::I64))), item = made.get();
   }
   if (is_tensor(item)) {
     const Tensor& t = tensor_of(item);
@@ -111,10 +117,16 @@ void item_step(Index& index, PyObject* item, const Tensor& x, int64_t& axis) {
 
 Index parse(PyObject* key, const Tensor& x) {
   bool tuple = PyTuple_Check(key);
-  PyObject* const* items = tuple ? &PyTuple_GET_ITEM(key, 0) : &key;
+  PyObject* const* given = tuple ? &PyTuple_GET_ITEM(key, 0) : &key;
   Py_ssize_t n = tuple ? PyTuple_GET_SIZE(key) : 1;
+  std::vector<PyObject*> items(given, given + n);
+  std::vector<Owned> made;
   int64_t used = 0, dots = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!is_tensor(items[i]) && is_array_like(items[i])) {
+      made.push_back(index_tensor(items[i]));
+      items[i] = made.back().get();
+    }
     used += axes_used(items[i]);
     dots += items[i] == Py_Ellipsis;
   }
@@ -126,7 +138,7 @@ Index parse(PyObject* key, const Tensor& x) {
     for (int64_t i = 0; i < count; ++i, ++axis) index.step(kKeep);
   };
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = items[i];
+    PyObject* item = items[static_cast<size_t>(i)];
     if (item == Py_Ellipsis)
       keep(x.ndim() - used);
     else
@@ -139,6 +151,24 @@ Index parse(PyObject* key, const Tensor& x) {
 Tensor view_of(const Tensor& x, const Index& index) {
   static const Op index_view{"_index_view"};
   return index_view({x}, {index.steps});
+}
+
+/// Values may have more axes than the place they go to if those are of size 1, as in torch.
+Tensor without_leading_ones(const Tensor& v, int64_t ndim) {
+  size_t drop = 0;
+  while (v.ndim() - static_cast<int64_t>(drop) > ndim && v.shape()[drop] == 1) ++drop;
+  return drop ? reshape(v, Dims(std::span(v.shape().begin() + drop, v.shape().end()))) : v;
+}
+
+/// How many axes the selection has.
+int64_t indexed_ndim(const Tensor& view, const Tensors& advanced) {
+  int64_t most = 0, count = 0;
+  for (const Tensor& t : advanced) {
+    if (!t.defined()) continue;
+    most = std::max(most, t.ndim());
+    ++count;
+  }
+  return view.ndim() - count + most;
 }
 
 /// Whether the key is one mask for all elements of x.
@@ -170,6 +200,9 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
         const Tensor& x = tensor_of(self);
         Tensor v =
             is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
+        check_runtime(
+            is_complex(x.dtype()) || !is_number(value) || !is_complex(v.dtype()) || v.item().c128().imag() == 0,
+            "a complex number cannot be stored in ", x);
         static const Op copy{"copy_"}, put{"index_put_"};
         if (v.numel() == 1 && is_whole_mask(key, x)) {  // a choice is faster than a list of places
           copy.inplace({x, where(tensor_of(key), to(v.ndim() ? reshape(v, {}) : v, x.dtype()), x)});
@@ -178,13 +211,11 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
         Index index = parse(key, x);
         Tensor view = index.any_step || !index.any_advanced() ? view_of(x, index) : x;
         if (!index.any_advanced()) {
-          size_t drop = 0;  // leading axes of size 1, as torch allows
-          while (v.ndim() - static_cast<int64_t>(drop) > view.ndim() && v.shape()[drop] == 1) ++drop;
-          if (drop) v = reshape(v, Dims(std::span(v.shape().begin() + drop, v.shape().end())));
-          copy.inplace({view, v});
+          copy.inplace({view, without_leading_ones(v, view.ndim())});
           return 0;
         }
         index.advanced.resize(static_cast<size_t>(view.ndim()));
+        v = without_leading_ones(v, indexed_ndim(view, index.advanced));
         Tensors in{view, v};
         in.insert(in.end(), index.advanced.begin(), index.advanced.end());
         Attrs attrs{AttrValue(false)};

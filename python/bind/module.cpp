@@ -12,6 +12,8 @@ static void translate(const std::exception_ptr& p, void*) {
     hw::bind::set_python_error();
   } catch (const hw::bind::PythonError&) {
     hw::bind::set_python_error();
+  } catch (const std::bad_cast&) {
+    hw::bind::set_python_error();
   }
 }
 

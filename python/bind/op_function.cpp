@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "autograd/node.h"
 #include "bind/bind.h"
 #include "core/generator.h"
 #include "eager/eager.h"
@@ -67,7 +68,7 @@ struct Call {
 };
 
 void take_extra(Call& c, PyObject* key, PyObject* value) {
-  const char* name = PyUnicode_AsUTF8(key);
+  const char* name = utf8(key);
   std::string_view k = name;
   bool creates =
       c.info.op->inputs().empty() || c.info.op->name().ends_with("_like") || c.info.op->name().starts_with("new_");
@@ -91,7 +92,7 @@ void take_extra(Call& c, PyObject* key, PyObject* value) {
   if (creates && k == "device") {
     if (value == Py_None) return;
     Owned s(own(PyObject_Str(value)));
-    parse_device(PyUnicode_AsUTF8(s.get()));
+    parse_device(utf8(s.get()));
     return;
   }
   if (creates && (k == "layout" || k == "pin_memory" || k == "memory_format")) return;
@@ -111,16 +112,16 @@ void place_keywords(Call& c, PyObject* const* values, PyObject* kwnames) {
       if (PyUnicode_Compare(c.info.names[j], key) == 0) at = j;
     // torch's older names: `input` for the first argument is `self` there, `axis` for `dim`, `keepdims`, `x`.
     if (at == n) {
-      std::string_view k = PyUnicode_AsUTF8(key);
+      std::string_view k = utf8(key);
       const char* other = k == "axis" ? "dim" : k == "keepdims" ? "keepdim" : k == "self" ? "input" : nullptr;
       for (size_t j = 0; other && j < n && at == n; ++j)
-        if (std::string_view(PyUnicode_AsUTF8(c.info.names[j])) == other) at = j;
+        if (std::string_view(utf8(c.info.names[j])) == other) at = j;
     }
     if (at == n) {
       take_extra(c, key, values[i]);
       continue;
     }
-    check_type(!c.values[at], c.info.op->name(), "() got argument '", PyUnicode_AsUTF8(key), "' twice");
+    check_type(!c.values[at], c.info.op->name(), "() got argument '", utf8(key), "' twice");
     c.values[at] = values[i];
   }
 }
@@ -155,7 +156,7 @@ AttrValue attr_from(const AttrDef& a, PyObject* o) {
     if (a.nullable) return {};
   }
   using Kind = AttrValue::Kind;
-  if (a.text_allowed && PyUnicode_Check(o)) return std::string(PyUnicode_AsUTF8(o));
+  if (a.text_allowed && PyUnicode_Check(o)) return std::string(utf8(o));
   const char* what = a.name.c_str();
   switch (a.kind) {
     case Kind::Bool:
@@ -174,7 +175,7 @@ AttrValue attr_from(const AttrDef& a, PyObject* o) {
       return scalar_from(o);
     case Kind::Text:
       check_type(PyUnicode_Check(o), "argument '", a.name, "' must be a string, got ", Py_TYPE(o)->tp_name);
-      return std::string(PyUnicode_AsUTF8(o));
+      return std::string(utf8(o));
     case Kind::Ints: return ints_from(o, what);
     case Kind::Floats: {
       std::vector<double> list;
@@ -211,6 +212,22 @@ void append_input(const InputDef& def, PyObject* o, Tensors& list) {
   }
 }
 
+/// An `out` without elements becomes the result, as torch has it: out=hw.empty(0).
+bool take_place(const Tensor& out, const Tensor& result) {
+  if (out.numel() != 0 || out.shape() == result.shape() || out.dtype() != result.dtype() || requires_grad(out) ||
+      requires_grad(result))
+    return false;
+  const Tensor made = clone(result);
+  TensorBody& body = *out.body();
+  body.storage = made->storage;
+  body.offset = made->offset;
+  body.numel = made->numel;
+  body.contiguous = made->contiguous;
+  body.shape = made->shape;
+  body.strides = made->strides;
+  return true;
+}
+
 PyObject* run_call(Call& c, bool inplace) {
   const OpDef& op = *c.info.op;
   Tensors in;
@@ -241,6 +258,7 @@ PyObject* run_call(Call& c, bool inplace) {
     check_type(results.size() == c.extras.out.size(), "out must hold ", static_cast<int64_t>(results.size()),
                " tensors");
     for (size_t i = 0; i < results.size(); ++i) {
+      if (take_place(c.extras.out[i], results[i])) continue;
       check_runtime(c.extras.out[i].shape() == results[i].shape(), "out has shape ", c.extras.out[i].shape(),
                     ", the result ", results[i].shape());
       check_runtime(can_cast(results[i].dtype(), c.extras.out[i].dtype()), "the result is ", results[i].dtype(),
@@ -284,6 +302,7 @@ PyObject* call_info(OpInfo& info, PyObject* const* args, size_t n, PyObject* kwn
   try {
     place_positional(c, args, n);
     if (kwnames) place_keywords(c, args + n, kwnames);
+    check_type(!inplace || c.extras.out.empty(), "the result is written into the first argument; out is not taken");
     GeneratorScope scope(c.extras.generator);
     return run_call(c, inplace);
   } catch (const Error& e) {

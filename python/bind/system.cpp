@@ -93,7 +93,7 @@ static void bind_generator(nb::module_& m) {
           [](PyGenerator* g, nb::handle device) {
             if (!device.is_none()) {
               Owned name(own(PyObject_Str(device.ptr())));
-              parse_device(PyUnicode_AsUTF8(name.get()));
+              parse_device(utf8(name.get()));
             }
             new (g) PyGenerator{make_ref<Generator>(uint64_t{67280421310721ull})};
           },

@@ -26,7 +26,7 @@ PyObject* shape_of(const Tensor& t) { return size_object(t.shape()); }
 PyObject* ndim_of(const Tensor& t) { return PyLong_FromLongLong(t.ndim()); }
 PyObject* numel_of(const Tensor& t) { return size_number(t.numel()); }
 PyObject* dtype_of(const Tensor& t) { return Py_NewRef(dtype_object(t.dtype())); }
-PyObject* device_of(const Tensor& t) { return PyUnicode_FromString(text(t.device()).c_str()); }
+PyObject* device_of(const Tensor& t) { return device_object(t.device()); }
 PyObject* itemsize_of(const Tensor& t) { return PyLong_FromLongLong(dtype_size(t.dtype())); }
 PyObject* nbytes_of(const Tensor& t) { return PyLong_FromSize_t(t.nbytes()); }
 PyObject* offset_of(const Tensor& t) { return PyLong_FromLongLong(t.offset()); }
@@ -109,6 +109,8 @@ int set_data(PyObject* self, PyObject* value, void*) {
         check_not_capturing("assigning .data");
         TensorBody& to = *tensor_of(self).body();
         const TensorBody& from = *tensor_of(value).body();
+        check_runtime(is_inexact(from.dtype) || !requires_grad(tensor_of(self)),
+                      "data: a tensor that requires gradients cannot be ", from.dtype);
         to.storage = from.storage;
         to.offset = from.offset;
         to.numel = from.numel;

@@ -12,6 +12,7 @@ namespace hw::bind {
 
 void ready_dtypes(PyObject* module);  // values.cpp
 void set_size_type(PyObject* type);
+void set_cpu_device(PyObject* device);
 
 PyObject* wrap_as(PyTypeObject* type, const Tensor& t) {
   auto* self = reinterpret_cast<PyTensor*>(own(type->tp_alloc(type, 0)));
@@ -26,11 +27,27 @@ PyObject* wrap(const Tensor& t) {
   return wrap_as(tensor_type, t);
 }
 
+static int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
+  auto* self = reinterpret_cast<PyTensor*>(o);
+  Py_VISIT(Py_TYPE(o));
+  Py_VISIT(self->dict);
+  return visit_graph(self->value, visit, arg);
+}
+
+static int tensor_clear(PyObject* o) {
+  auto* self = reinterpret_cast<PyTensor*>(o);
+  Py_CLEAR(self->dict);
+  clear_graph(self->value);
+  return 0;
+}
+
 static void tensor_dealloc(PyObject* o) {
   auto* self = reinterpret_cast<PyTensor*>(o);
+  PyObject_GC_UnTrack(o);
+  // First of all: what runs below may ask for the object of this tensor, and must get a new one.
+  if (self->value.defined() && self->value->wrapper == self) self->value->wrapper = nullptr;
   if (self->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(self->dict);
-  if (self->value.defined()) self->value->wrapper = nullptr;
   self->value.~Tensor();
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
@@ -54,18 +71,23 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
 }
 
 // ---------------------------------------------------------------- numbers
+static Tensor operand(PyObject* o) {
+  if (is_tensor(o)) return tensor_of(o);
+  return is_number(o) ? number(scalar_from(o)) : tensor_from_data(o, DType::None);
+}
+static bool is_operand(PyObject* o) { return is_tensor(o) || is_number(o) || is_array(o); }
+
 static PyObject* binary(const Op& op, PyObject* a, PyObject* b) {
-  bool left = is_tensor(a), right = is_tensor(b);
-  if ((!left && !is_number(a)) || (!right && !is_number(b))) Py_RETURN_NOTIMPLEMENTED;
+  if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] {
-    Tensor in[2] = {left ? tensor_of(a) : number(scalar_from(a)), right ? tensor_of(b) : number(scalar_from(b))};
+    Tensor in[2] = {operand(a), operand(b)};
     return wrap(op(in));
   });
 }
 static PyObject* binary_inplace(const Op& op, PyObject* a, PyObject* b) {
-  if (!is_tensor(b) && !is_number(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (!is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] {
-    op.inplace({tensor_of(a), is_tensor(b) ? tensor_of(b) : number(scalar_from(b))});
+    op.inplace({tensor_of(a), operand(b)});
     return Py_NewRef(a);
   });
 }
@@ -176,6 +198,8 @@ static PyTypeObject* make_tensor_type() {
       "A multi-dimensional array of one element type. Make one with headwater.tensor, zeros, randn, from_numpy, ...";
   std::vector<PyType_Slot> slots = {slot(Py_tp_new, tensor_new),
                                     slot(Py_tp_dealloc, tensor_dealloc),
+                                    slot(Py_tp_traverse, tensor_traverse),
+                                    slot(Py_tp_clear, tensor_clear),
                                     slot(Py_tp_richcompare, tensor_compare),
                                     slot(Py_tp_hash, hash_address),
                                     slot(Py_mp_length, length),
@@ -217,7 +241,8 @@ static PyTypeObject* make_tensor_type() {
                                     slot(Py_nb_float, as_float),
                                     slot(Py_nb_index, as_index),
                                     {0, nullptr}};
-  PyType_Spec spec = {"headwater.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
+  PyType_Spec spec = {"headwater.Tensor", sizeof(PyTensor), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   return reinterpret_cast<PyTypeObject*>(own(PyType_FromSpec(&spec)));
 }
 PyTypeObject* tensor_type = nullptr;
@@ -227,6 +252,7 @@ void bind_types(nanobind::module_& m) {
   tensor_type = make_tensor_type();
   m.attr("Tensor") = nanobind::handle(reinterpret_cast<PyObject*>(tensor_type));
   m.def("set_size_type", [](nanobind::object type) { set_size_type(type.ptr()); });
+  m.def("set_cpu_device", [](nanobind::object device) { set_cpu_device(device.ptr()); });
 }
 
 }  // namespace hw::bind

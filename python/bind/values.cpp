@@ -87,17 +87,29 @@ DType dtype_from(PyObject* o) {
     name = Owned(PyObject_GetAttrString(o, "__name__"));
   }
   if (name && PyUnicode_Check(name.get()))
-    if (DType d = dtype_from_name(PyUnicode_AsUTF8(name.get())); d != DType::None) return d;
+    if (DType d = dtype_from_name(utf8(name.get())); d != DType::None) return d;
   PyErr_Clear();
   Owned repr(PyObject_Repr(o));
-  fail(ErrorKind::Type, "expected a dtype such as headwater.float32, got ", repr ? PyUnicode_AsUTF8(repr.get()) : "?");
+  if (!repr) throw PythonError{};
+  fail(ErrorKind::Type, "expected a dtype such as headwater.float32, got ", utf8(repr.get()));
 }
 
 // ---------------------------------------------------------------- numbers
+bool is_array(PyObject* o) {
+  PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");  // not imported: there are no arrays
+  if (!numpy) return false;
+  static PyObject* type = own(PyObject_GetAttrString(numpy, "ndarray"));
+  return PyObject_IsInstance(o, type) == 1;
+}
+
 static bool is_numpy_scalar(PyObject* o) {
-  const char* name = Py_TYPE(o)->tp_name;
-  return std::string_view(name).starts_with("numpy.") && PyObject_HasAttrString(o, "dtype") &&
-         !std::string_view(name).starts_with("numpy.ndarray");
+  return std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.") && PyObject_HasAttrString(o, "dtype") &&
+         !is_array(o);
+}
+
+const Tensor& tensor_argument(PyObject* o, const char* function) {
+  check_type(is_tensor(o), function, ": expected a Tensor, got ", Py_TYPE(o)->tp_name);
+  return tensor_of(o);
 }
 
 bool is_number(PyObject* o) {
@@ -166,7 +178,13 @@ PyObject* ints_tuple(std::span<const int64_t> values) {
 }
 
 static PyObject* g_size_type = nullptr;
+static PyObject* g_device = nullptr;
 void set_size_type(PyObject* type) { g_size_type = Py_NewRef(type); }
+void set_cpu_device(PyObject* device) { g_device = Py_NewRef(device); }
+
+PyObject* device_object(Device device) {
+  return g_device ? Py_NewRef(g_device) : own(PyUnicode_FromString(text(device).c_str()));
+}
 
 static PyObject* g_size_hook = nullptr;  // while sizes are symbols: int -> int or SymInt
 void set_size_hook(PyObject* hook) { Py_XSETREF(g_size_hook, hook == Py_None ? nullptr : Py_NewRef(hook)); }

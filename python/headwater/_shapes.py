@@ -48,18 +48,28 @@ def _indexing(namespace: dict[str, Any], tensor: type) -> None:
 
     def index_put_(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
         """Writes values to (or with accumulate=True adds them to) the elements that the tuple of index tensors selects."""
-        return _C.op_function_of("index_put_", True)(input, values, list(_as_numbers(indices)), accumulate=accumulate)
+        return _C.op_function_of("index_put_", True)(input, values, list(_as_numbers(input, indices)), accumulate=accumulate)
 
     def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
         """A copy of the input after index_put_."""
         return index_put_(input.clone(), indices, values, accumulate)
 
-    def _as_numbers(indices: Sequence[Any]) -> Any:
+    def _as_numbers(input: Any, indices: Sequence[Any]) -> Any:
+        if not isinstance(input, _C.Tensor) or not isinstance(indices, (list, tuple)):
+            raise TypeError(f"index_put_(): indices must be a tuple of tensors, got {type(indices).__name__}")
+        axis = 0
         for i in indices:
-            if i is not None and i.dtype is _C.bool:
-                yield from nonzero(i, as_tuple=True)
-            else:
+            if i is not None and not isinstance(i, _C.Tensor):
+                raise TypeError(f"index_put_(): indices must be tensors or None, got {type(i).__name__}")
+            if i is None or i.dtype is not _C.bool:
+                axis += 1
                 yield i
+                continue
+            if tuple(i.shape) != tuple(input.shape[axis:axis + i.ndim]):
+                raise IndexError(f"index_put_(): the mask has shape {list(i.shape)}, which does not match {list(input.shape)} "
+                                 f"from axis {axis}")
+            axis += i.ndim
+            yield from nonzero(i, as_tuple=True)
 
     namespace.update(nonzero=nonzero, index_put=index_put, index_put_=index_put_)
     tensor.nonzero = nonzero  # type: ignore[attr-defined]

@@ -108,7 +108,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         elif isinstance(a, bool):
             pass
         elif a is not None:
-            raise TypeError(f"to(): expected a dtype, a device or a Tensor, got {type(a).__name__}")
+            raise TypeError(f"to(): expected a dtype, a device or a Tensor, got {a.__class__.__name__}")
     if other is not None:
         dtype = other.dtype
     if place is not None:
@@ -177,7 +177,10 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 @_method
 def __contains__(self: Tensor, item: Any) -> bool:
-    return (self == item).any().item()
+    compared = self == item
+    if not isinstance(compared, Tensor):
+        raise RuntimeError(f"a tensor contains numbers and is asked for a number or a tensor, got {item.__class__.__name__}")
+    return compared.any().item()
 
 
 @_method
@@ -261,6 +264,24 @@ def _last_two(self: Tensor) -> Tensor:
     return self.transpose(-2, -1)
 
 
+def _part(name: str, place: int) -> property:
+    """x.real, x.imag: views of the parts of a complex tensor, which can be written."""
+
+    def read(self: Tensor) -> Tensor:
+        if self.is_complex():
+            return _C.op_function_of("view_as_real")(self).select(-1, place)
+        if place:
+            raise RuntimeError(f"a tensor of {self.dtype} has no imaginary part; only complex tensors do")
+        return self
+
+    def write(self: Tensor, value: Any) -> None:
+        part = read(self)
+        part.copy_(value) if isinstance(value, Tensor) else part.fill_(value)
+
+    return property(read, write, doc=f"The {name} part of the elements, as a view.")
+
+
+Tensor.real, Tensor.imag = _part("real", 0), _part("imag", 1)
 Tensor.T = property(_transposed)
 Tensor.mT = property(_last_two)
 Tensor.H = property(lambda self: _transposed(self).conj() if self.is_complex() else _transposed(self))

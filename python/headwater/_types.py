@@ -51,3 +51,4 @@ class device(str):  # noqa: N801  torch's name
 
 
 _C.set_size_type(Size)
+_C.set_cpu_device(device("cpu"))

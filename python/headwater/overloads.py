@@ -6,12 +6,30 @@ from typing import Any
 from . import _C, _recurrent, _reductions, _shapes
 
 
+def _with_letters(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The equation and the operands of einsum(a, axes, b, axes, [result axes])."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    def text(axes: Any) -> str:
+        if not isinstance(axes, (list, tuple)) or not all(a is ... or (isinstance(a, int) and 0 <= a < 52) for a in axes):
+            raise TypeError(f"einsum(): axes must be a list of numbers from 0 to 51 or Ellipsis, got {axes!r}")
+        return "".join("..." if a is ... else letters[a] for a in axes)
+
+    operands = given[0::2] if len(given) % 2 == 0 else given[0:-1:2]
+    terms = ",".join(map(text, given[1 : 2 * len(operands) : 2]))
+    return (f"{terms}->{text(given[-1])}" if len(given) % 2 else terms), operands
+
+
 def _contractions(namespace: dict[str, Any]) -> None:
     """einsum and tensordot with torch's ways of giving operands and axes."""
     plain_einsum, plain_tensordot = namespace["einsum"], namespace["tensordot"]
 
-    def einsum(equation: str, *operands: Any) -> Any:
-        """Returns the sum of products of the operands that the equation describes, as 'ij,jk->ik' for a matrix product."""
+    def einsum(equation: Any, *operands: Any) -> Any:
+        """Returns the sum of products of the operands that the equation describes, as 'ij,jk->ik' for a matrix product.
+
+        Also einsum(a, [0, 1], b, [1, 2], [0, 2]), with the axes as numbers from 0 to 51 or an Ellipsis."""
+        if isinstance(equation, _C.Tensor):
+            equation, operands = _with_letters((equation, *operands))
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = tuple(operands[0])
         return plain_einsum(equation, operands)

@@ -24,7 +24,10 @@ class AccumulateNode final : public GradNode {
     for (size_t i = 0; i < m.hooks.size(); ++i) {
       Ref<GradHook> hook = m.hooks[i];
       if (hook->removed) continue;
-      if (Tensor changed = hook->call(g); changed.defined()) g = changed;
+      Tensor changed = hook->call(g);
+      if (!changed.defined()) continue;
+      check_hook_result(changed, leaf_.dtype(), leaf_.shape());
+      g = changed;
     }
     add(m, g);
     for (size_t i = 0; i < m.post_hooks.size(); ++i) {
@@ -65,6 +68,11 @@ Ref<GradNode> accumulator(const Tensor& leaf) {
   auto node = make_ref<AccumulateNode>(leaf);
   m.accumulator = node.get();
   return node;
+}
+
+void check_hook_result(const Tensor& result, DType dtype, const Dims& shape) {
+  check_runtime(result.dtype() == dtype && result.shape() == shape,
+                "a gradient hook must return a gradient like the one it got, ", dtype, shape, ", got ", result);
 }
 
 Tensor add_gradients(Tensor a, const Tensor& b) {

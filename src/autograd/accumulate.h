@@ -9,5 +9,7 @@ namespace hw {
 Ref<GradNode> accumulator(const Tensor& leaf);
 /// a + b, in place when nobody else holds `a` and no graph is being made.
 Tensor add_gradients(Tensor a, const Tensor& b);
+/// Throws unless a hook's result is like the gradient that it replaces.
+void check_hook_result(const Tensor& result, DType dtype, const Dims& shape);
 
 }  // namespace hw

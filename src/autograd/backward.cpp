@@ -71,6 +71,8 @@ void Engine::seed(const Tensor& root, Tensor gradient, size_t index) {
   check_runtime(static_cast<bool>(edge.node), "root ", static_cast<int64_t>(index),
                 " does not require gradients and has no history: nothing to differentiate");
   if (!gradient.defined()) {
+    check_runtime(!is_complex(root.dtype()), "backward: a gradient is made up for real values only, but the root is ",
+                  root, "; pass gradient=");
     check_runtime(root.numel() == 1, "backward: a gradient is made up for a single element only, but the root is ",
                   root, "; reduce it first (loss.mean()), or pass gradient=");
     gradient = ones(root.shape(), root.dtype());
@@ -123,7 +125,10 @@ void Engine::run_hooks(GradNode& node, Tensors& dy) {
   for (size_t i = 0; i < node.hooks.size(); ++i) {
     GradNode::SlotHook h = node.hooks[i];
     if (h.hook->removed || h.slot >= dy.size() || !dy[h.slot].defined()) continue;
-    if (Tensor changed = h.hook->call(dy[h.slot]); changed.defined()) dy[h.slot] = changed;
+    Tensor changed = h.hook->call(dy[h.slot]);
+    if (!changed.defined()) continue;
+    check_hook_result(changed, dy[h.slot].dtype(), dy[h.slot].shape());
+    dy[h.slot] = changed;
   }
 }
 
@@ -211,6 +216,13 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients, 
   }
   seed_all(engine, roots, gradients);
   engine.run();
+  Tensors found = engine.take();
+  for (size_t i = 0; i < inputs.size(); ++i) {  // leaves have theirs, and so has what retains it
+    GradMeta& m = *grad_meta(inputs[i]);
+    if (!m.fn || m.retained || !found[i].defined()) continue;
+    Tensor g = create_graph ? found[i] : detach(found[i]);
+    m.grad = m.grad.defined() ? add(m.grad, g) : g;
+  }
 }
 
 Tensors grad(std::span<const Tensor> roots, std::span<const Tensor> gradients, std::span<const Tensor> inputs,

@@ -77,6 +77,13 @@ void set_history(const Tensor& t, Ref<GradNode> node, uint32_t slot) {
   m.fn = std::move(node);
   m.slot = slot;
   m.requires_grad = false;
+  if (m.retained) {  // written in place since: the gradient of the new value is kept
+    m.retained->removed = true;
+    auto hook = make_ref<RetainHook>();
+    hook->grad = m.retained->grad;
+    m.retained = hook;
+    m.fn->hooks.push_back({slot, hook});
+  }
 }
 
 void add_grad_hook(const Tensor& t, Ref<GradHook> hook) {

@@ -1,6 +1,7 @@
 // Caching allocator. Freed blocks are kept by rounded size; those of 1 MiB and more are mapped.
 #include "core/allocator.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -138,6 +139,9 @@ void reset_peak_memory_stats() {
 void empty_cache() noexcept {
   std::lock_guard lock(cache().mutex);
   cache().give_back_all();
+#ifdef __GLIBC__
+  malloc_trim(0);  // small blocks go back to the heap, which by itself gives its pages back late or never
+#endif
 }
 
 }  // namespace hw

@@ -6,6 +6,8 @@
 namespace hw {
 
 int64_t numel(std::span<const int64_t> shape) {
+  check(static_cast<int64_t>(shape.size()) <= kMaxDims, "a tensor has at most ", kMaxDims, " axes, got ",
+        static_cast<int64_t>(shape.size()));
   int64_t n = 1;
   bool overflow = false, zero = false;
   for (int64_t size : shape) {

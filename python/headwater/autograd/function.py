@@ -9,13 +9,19 @@ from .. import _C
 from .._C import Tensor
 
 
+class _SavedOutput:
+    """An output kept for backward: its values, and which output it is. The output itself would hold on to its own graph."""
+
+    def __init__(self, output: Tensor, slot: int):
+        self.values, self.slot = output.detach(), slot
+
+
 class FunctionCtx:
     """What forward hands to backward."""
 
     def __init__(self) -> None:
-        self._saved: tuple[Tensor | None, ...] = ()
+        self._saved: tuple[Any, ...] = ()
         self._versions: tuple[int, ...] = ()
-        self._outputs: tuple[Any, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._materialize = True
@@ -29,11 +35,12 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to save_for_backward."""
-        for t, v in zip(self._saved, self._versions, strict=True):
+        saved = [s.values if isinstance(s, _SavedOutput) else s for s in self._saved]
+        for t, v in zip(saved, self._versions, strict=True):
             if t is not None and t._version != v:
                 raise RuntimeError(f"a tensor saved for backward ({list(t.shape)}) was changed in place: it is at version "
                                    f"{t._version}, saved at version {v}")
-        return self._saved
+        return tuple(_C.output_in_backward(s.values, s.slot) if isinstance(s, _SavedOutput) else s for s in self._saved)
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Names inputs that forward changed in place and returns."""
@@ -91,32 +98,43 @@ class Function:
         if not (grad_mode and any(ctx.needs_input_grad)):
             return outputs
         single = isinstance(outputs, Tensor)
+        if not single and not isinstance(outputs, (tuple, list)):
+            return outputs
         listed = [outputs] if single else list(outputs)
+        if any(d.requires_grad and d.is_leaf for d in ctx._dirty):
+            raise RuntimeError(f"{cls.__name__}.forward changed a leaf that requires gradients in place")
         inputs = [a for a in args if isinstance(a, Tensor)]
         # An input that is returned as it is becomes a new tensor, so that its own history stays.
         listed = [o.detach() if isinstance(o, Tensor) and any(o is i for i in inputs) and not any(o is d for d in ctx._dirty) else o
                   for o in listed]
         tensors = [o for o in listed if isinstance(o, Tensor) and not any(o is n for n in ctx._non_differentiable)]
-        _C.attach_function(tensors, inputs, functools.partial(_run_backward, cls, ctx, args, listed, tensors), cls.__name__)
+        slots = {id(t): slot for slot, t in enumerate(tensors)}
+        ctx._saved = tuple(_SavedOutput(t, slots[id(t)]) if t is not None and id(t) in slots else t for t in ctx._saved)
+        facts = [(slots.get(id(o)), o.shape, o.dtype) if isinstance(o, Tensor) else None for o in listed]
+        is_tensor = [isinstance(a, Tensor) for a in args]
+        _C.attach_function(tensors, inputs, functools.partial(_run_backward, cls, ctx, is_tensor, facts), cls.__name__)
         return listed[0] if single else tuple(listed)
 
 
-def _run_backward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any], tensors: list[Tensor],
+def _run_backward(cls: type[Function], ctx: FunctionCtx, is_tensor: list[bool], outputs: list[Any],
                   *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-    by_id = {id(t): g for t, g in zip(tensors, grads, strict=True)}
+    """`is_tensor`: of each argument of forward; `outputs`: (place among grads or None, shape, dtype), None for what is no tensor."""
     full: list[Tensor | None] = []
-    for o in outputs:
-        g = by_id.get(id(o)) if isinstance(o, Tensor) else None
-        if g is None and isinstance(o, Tensor) and ctx._materialize and (o.is_floating_point() or o.is_complex()):
-            g = _C.op_function_of("full", False)(o.shape, 0, dtype=o.dtype)
+    for output in outputs:
+        g = None
+        if output is not None:
+            slot, shape, dtype = output
+            g = None if slot is None else grads[slot]
+            if g is None and ctx._materialize and (dtype.is_floating_point or dtype.is_complex):
+                g = _C.op_function_of("full", False)(shape, 0, dtype=dtype)
         full.append(g)
     result = cls.backward(ctx, *full)
     listed = result if isinstance(result, tuple | list) else (result,)
-    if len(listed) < len(args):
-        raise RuntimeError(f"{cls.__name__}.backward returned {len(listed)} gradients for {len(args)} arguments of forward")
-    if any(g is not None for g in listed[len(args):]):
-        raise RuntimeError(f"{cls.__name__}.backward returned {len(listed)} gradients for {len(args)} arguments of forward")
-    return tuple(g for g, a in zip(listed, args, strict=False) if isinstance(a, Tensor))
+    if len(listed) < len(is_tensor):
+        raise RuntimeError(f"{cls.__name__}.backward returned {len(listed)} gradients for {len(is_tensor)} arguments of forward")
+    if any(g is not None for g in listed[len(is_tensor):]):
+        raise RuntimeError(f"{cls.__name__}.backward returned {len(listed)} gradients for {len(is_tensor)} arguments of forward")
+    return tuple(g for g, keep in zip(listed, is_tensor, strict=False) if keep)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

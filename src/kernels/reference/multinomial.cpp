@@ -52,8 +52,8 @@ class Multinomial final : public Kernel {
       bad |= !(w >= 0 && w < INFINITY);
       sum += w;
     }
-    if (bad) status->report("a weight is negative, infinite or NaN");
-    if (!bad && !(sum > 0)) status->report("the weights of a row sum to zero");
+    if (bad) status->report("RuntimeError: a weight is negative, infinite or NaN");
+    if (!bad && !(sum > 0)) status->report("RuntimeError: the weights of a row sum to zero");
     return !bad && sum > 0;
   }
 
@@ -81,7 +81,7 @@ class Multinomial final : public Kernel {
       running += w > 0;
     }
     if (running < samples_)
-      return status->report("only %ld weights are not zero, %ld samples without replacement are wanted",
+      return status->report("RuntimeError: only %ld weights are not zero, %ld samples without replacement are wanted",
                             static_cast<long>(running), static_cast<long>(samples_));
     std::partial_sort(clocks, clocks + samples_, clocks + n_);
     for (int64_t s = 0; s < samples_; ++s) y[s * y_.back()] = clocks[s].index;

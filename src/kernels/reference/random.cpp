@@ -153,7 +153,7 @@ class Bernoulli final : public Kernel {
           y[to] = convert_value<T>(draw.unit_f32(i++) < chance);
         });
       });
-      if (bad) args.status->report("a probability is not in [0, 1]");
+      if (bad) args.status->report("RuntimeError: a probability is not in [0, 1]");
     });
   }
 

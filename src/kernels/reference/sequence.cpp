@@ -107,9 +107,15 @@ class RepeatIndex final : public Kernel {
     int64_t at = 0;
     for (int64_t i = 0; i < n_; ++i) {
       if (count[i * x_] < 0)
-        return args.status->report("repeats cannot be negative, got %ld", static_cast<long>(count[i * x_]));
-      for (int64_t k = 0; k < count[i * x_] && at < total_; ++k) y[at++ * y_] = i;
+        return args.status->report("RuntimeError: repeats cannot be negative, got %ld",
+                                   static_cast<long>(count[i * x_]));
+      if (count[i * x_] > total_ - at)
+        return args.status->report("RuntimeError: the repeats add up to more than %ld", static_cast<long>(total_));
+      for (int64_t k = 0; k < count[i * x_]; ++k) y[at++ * y_] = i;
     }
+    if (at < total_)
+      args.status->report("RuntimeError: the repeats add up to %ld, not %ld", static_cast<long>(at),
+                          static_cast<long>(total_));
   }
 
  private:

@@ -1,11 +1,16 @@
 // full: one value everywhere.
+#include "base/error.h"
+#include "core/range.h"
 #include "op/rules.h"
 
 namespace hw {
 
 static DType full_dtype(const InferCtx& c) {
   const AttrValue& given = c.attr("dtype");
-  return given.none() ? c.attr("fill_value").scalar().dtype() : given.dtype();
+  const Scalar& value = c.attr("fill_value").scalar();
+  const DType d = given.none() ? value.dtype() : given.dtype();
+  check_runtime(fits(value, d), "fill_value ", value, " does not fit ", d);
+  return d;
 }
 
 static const RegisterOp op =

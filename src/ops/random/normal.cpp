@@ -1,4 +1,5 @@
 // normal: random numbers of normal distributions.
+#include "base/error.h"
 #include "op/math.h"
 
 namespace hw {
@@ -13,6 +14,7 @@ static const RegisterOp op =
         .out("y")
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
           static const Op draw{"randn"};
+          if (in[1]->wrapped) check_runtime(in[1].item().f64() >= 0, "std must not be negative, got ", in[1].item());
           Dims shape = attrs[0].none() ? broadcast_shapes(in[0].shape(), in[1].shape()) : attrs[0].ints();
           auto dtype_of = [](const Tensor& t) {
             return t->wrapped || !is_floating(t.dtype()) ? DType::None : t.dtype();

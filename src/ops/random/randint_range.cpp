@@ -1,5 +1,6 @@
 // _randint: random integers.
 #include "base/error.h"
+#include "core/range.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -9,6 +10,9 @@ static DType dtype_of(const InferCtx& c) {
                 " and ", c.attr("high").i64());
   const DType d = c.attr("dtype").dtype();
   check_runtime(!is_complex(d), "random integers cannot be ", d);
+  const int64_t low = c.attr("low").i64(), last = c.attr("high").i64() - 1;
+  const bool holds = d == DType::Bool ? low >= 0 && last <= 1 : fits(Scalar(low), d) && fits(Scalar(last), d);
+  check_runtime(holds && !(d == DType::U8 && low < 0), "integers from ", low, " to ", last, " do not fit ", d);
   return d;
 }
 
