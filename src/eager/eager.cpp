@@ -215,7 +215,8 @@ Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> i
   if (Tensors apart = apart_from_self(op, in); !apart.empty()) return call_inplace(op, apart, attrs);
   bool recorded = should_record(op, in);
   check_inplace(op.name(), self, recorded);
-  if (op.kind() != OpKind::Kernel || (recorded && !op.grad_rule()) || t_autocast.enabled) {
+  const bool cast = t_autocast.enabled && op.autocast() != Autocast::Same;
+  if (op.kind() != OpKind::Kernel || (recorded && !op.grad_rule()) || cast) {
     // By way of a new tensor: composites, and ops whose gradient is that of their parts.
     static const Op copy{"copy_"};
     Tensors parts(in.begin(), in.end());

@@ -90,3 +90,15 @@ def test_errors():
         autocast("cuda")
     with pytest.raises(TypeError, match="bfloat16 or float16"):
         autocast("cpu", dtype=hw.float64)
+
+
+def test_in_place_operations():
+    x = hw.ones(2, 2)
+    with autocast("cpu"):
+        x.copy_(hw.full((2, 2), 2.0))
+        x.add_(1).mul_(2)
+        hw.nn.init.uniform_(hw.empty(3))
+        y = hw.zeros(2, 2).addcmul_(x, x)
+        layer = hw.nn.Linear(2, 2)
+    assert x.tolist() == [[6.0, 6.0], [6.0, 6.0]] and y.tolist() == [[36.0, 36.0], [36.0, 36.0]]
+    assert layer.weight.dtype == hw.float32
