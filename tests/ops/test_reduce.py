@@ -110,7 +110,7 @@ for _name in ("max", "min", "median"):
     op_test(f"_{_name}_dim", torch=getattr(torch, _name), function=getattr(hw, _name), dtypes=REAL, grad=True, grad2=True,
             samples=lambda: [Sample(permutation(2, 3, 4), 1), Sample(permutation(5, 3), dim=0, keepdim=True), Sample(randn(), 0), Sample(randn(3, 0), 0),
                              Sample(permutation(40, 51), 0), Sample(NAN, 0, sample_dtypes=FLOATS, sample_grad=False),
-                             Sample(permutation(2, 21, 35), 1, sample_dtypes=WIDE, sample_grad=False),
+                             Sample(permutation(2, 21, 35), 1, sample_dtypes=WIDE, sample_grad=False), Sample(NANS[7:], 1, sample_dtypes=FLOATS, sample_grad=False),
                              Sample(NANS, 0, sample_dtypes=FLOATS, sample_grad=False), Sample(permutation(3, 5000), 1, sample_dtypes=WIDE, sample_grad=False)],
             errors=[(lambda hw, n=_name: getattr(hw, n)(hw.ones((3, 0)), 1), IndexError, "no elements")])
 op_test("median", torch=torch.median, samples=lambda: [Sample(permutation(3, 4)), Sample(permutation(5)), Sample(NAN, sample_dtypes=FLOATS, sample_grad=False)],
@@ -118,11 +118,16 @@ op_test("median", torch=torch.median, samples=lambda: [Sample(permutation(3, 4))
 for _name in ("cummax", "cummin"):
     op_test(_name, torch=getattr(torch, _name), dtypes=REAL, grad=True,
             samples=lambda: [Sample(permutation(3, 4), 1), Sample(permutation(2, 3, 4), dim=0), Sample(np.array([1.0, 3, 3, 2]), 0, sample_grad=False),
-                             Sample(NAN, 0, sample_dtypes=FLOATS, sample_grad=False)])
+                             Sample(NAN, 0, sample_dtypes=FLOATS, sample_grad=False), Sample(EQUAL, 0, sample_grad=False), Sample(EQUAL, 1, sample_grad=False),
+                             Sample(NANS, 0, sample_dtypes=FLOATS, sample_grad=False), Sample(NANS, 1, sample_dtypes=FLOATS, sample_grad=False),
+                             Sample(permutation(2, 21, 35), 1, sample_dtypes=WIDE, sample_grad=False), Sample(permutation(3, 900), 1, sample_dtypes=WIDE, sample_grad=False),
+                             Sample(np.linspace(-50, 50, 101), 0, sample_grad=False)])
 op_test("cumsum", torch=torch.cumsum, samples=lambda: [Sample(randn(3, 4), 1), Sample(randn(2, 3, 4), dim=0), Sample(randn(), 0), Sample(randn(0), 0),
-        Sample(randn(50, 70), 0, sample_grad=False)], dtypes=ALL, grad=True, grad2=True, tol={"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-4, "complex64": 1e-4})
+        Sample(randn(50, 70), 0, sample_grad=False), Sample(randn(2, 5, 35), 1, sample_grad=False), Sample(randn(2, 1500), 1, sample_grad=False),
+        Sample(np.array([1.0, math.inf, 2, -1] * 40), 0, sample_dtypes=FLOATS, sample_grad=False)], dtypes=ALL, grad=True, grad2=True, tol={"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-4, "complex64": 1e-4})
 op_test("cumprod", torch=torch.cumprod, samples=lambda: [Sample(uniform(0.5, 1.5, 3, 4), 1), Sample(uniform(0.5, 1.5, 2, 3, 4), dim=0), Sample(randn(), 0),
-        Sample(np.array([[1.0, 0, 3, 2], [0, 2, 0, 1]]), 1, sample_grad=False)], dtypes=ALL, grad=True, grad2=True,
+        Sample(np.array([[1.0, 0, 3, 2], [0, 2, 0, 1]]), 1, sample_grad=False), Sample(uniform(0.9, 1.1, 2, 9, 35), 1, sample_grad=False),
+        Sample(np.r_[0.0, np.full(300, 1e4)], 0, sample_dtypes=FLOATS, sample_grad=False)], dtypes=ALL, grad=True, grad2=True,
         tol={"float16": 1e-2, "bfloat16": 6e-2})
 
 
@@ -140,6 +145,14 @@ def test_gradients_at_zeros(op: str) -> None:
         (getattr(hw, op)(x, 0) * hw.tensor(weight)).sum().backward()
         (getattr(torch, op)(t, 0) * torch.tensor(weight)).sum().backward()
         np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-6)
+
+
+def test_median_of_equal_elements() -> None:
+    """Of equal elements the one of the median's rank, in every kernel."""
+    for dtype in (hw.float32, hw.bfloat16, hw.float64, hw.int64, hw.int8):
+        x = hw.tensor([3, 1, 2, 2, 2, -3, 0, 2, 5, 2]).to(dtype)
+        assert [v.item() for v in hw.median(x, 0)] == [2, 3]
+        assert [v.item() for v in hw.median(hw.zeros(7, dtype=dtype), 0)] == [0, 3]
 
 
 def test_sum_of_many_is_accurate() -> None:

@@ -22,7 +22,6 @@ constexpr int64_t kMostBytes = 1 << 20;  // of staging per thread before groups 
 constexpr int64_t kUnit = 16;  // a multiple of it
 constexpr int64_t kLeastWidth = 32, kMostWidth = 1024;
 constexpr int64_t kBlockBytes = 1 << 18;  // of operands and scratch together, to stay in the second-level cache
-constexpr int64_t kNarrowBlock = 16;      // fewer lines side by side than these are gathered
 
 struct Operand {
   bool given = true, direct = false, single = false, shared = false, summed = false, same = false;
@@ -167,7 +166,7 @@ void LineKernel::lay_out() {
 
 /// Whether the spec's block function fits: neighbouring lines are contiguous in every Whole operand, and their elements are not.
 bool LineKernel::side_by_side() const {
-  if (!spec_.block || operands_[0].direct || kept_.sizes[0] < kNarrowBlock) return false;
+  if (!spec_.block || operands_[0].direct || kept_.sizes[0] < spec_.block_least) return false;
   for (size_t i = 0; i < operands_.size(); ++i) {
     const Operand& o = operands_[i];
     if (!o.given || o.single) continue;

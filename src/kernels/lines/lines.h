@@ -53,7 +53,8 @@ struct LineSpec {
   int64_t scratch = 0;          // bytes of scratch per element of a line
   LineBlockFn block = nullptr;  // for lines side by side whose Whole operands have the compute dtype; may be null
   int64_t block_scratch = 0, block_sums = 0;
-  int cost = 1;  // work per element, relative to an addition
+  int64_t block_least = 16;  // fewer lines side by side than these are gathered
+  int cost = 1;              // work per element, relative to an addition
   bool threads = true;
 };
 

@@ -22,6 +22,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
   spec.fn = lines.line;
   spec.block = lines.block;
   spec.block_sums = kChooseSums;
+  spec.block_least = 8;
   spec.in = {{LineRole::Whole, d}};
   if (request.outputs.size() == 2) spec.out = {{LineRole::PerLine, is_reduced(d) ? DType::F32 : d}};
   spec.out.push_back({LineRole::PerLine, DType::I64});

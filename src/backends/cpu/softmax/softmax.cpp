@@ -19,6 +19,7 @@ static std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string
   spec.block = find_softmax_block(request.op, d);
   spec.block_scratch = grad ? 0 : wide;
   spec.block_sums = 2 * wide;
+  spec.block_least = is_reduced(d) ? 16 : 8;  // the last, partial vector of 16-bit elements is slow
   spec.cost = 4;
   return make_line_kernel(request, std::move(spec), why_not);
 }
