@@ -55,7 +55,7 @@ bool may_meet(const Tensor& a, const Tensor& b) {
   return may_meet_by_strides(a, b, a_begin - b_begin);
 }
 
-bool same_elements(const Tensor& a, const Tensor& b) {
+bool same_memory(const Tensor& a, const Tensor& b) {
   return a.data() == b.data() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
 }
 

@@ -71,7 +71,7 @@ class BatchNorm {
   }
 
   ValueId call(NodeId before, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
-    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, {}, 0}).at(0);
+    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, 0, {}}).at(0);
     return r_.add(before, std::move(op), std::move(inputs), std::move(attrs), spec);
   }
 

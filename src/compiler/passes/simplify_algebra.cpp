@@ -156,7 +156,7 @@ class Algebra {
   /// Another call instead of node n, if it gives the same spec.
   bool replace_call(NodeId n, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
     const TensorSpec& want = g_.spec(g_.node(n).outputs[0]);
-    Node trial{op, inputs, {}, attrs, {}, {}, 0};
+    Node trial{op, inputs, {}, attrs, {}, 0, {}};
     try {
       if (!same_spec(inferred_outputs(g_, trial).at(0), want)) return false;
     } catch (const Error&) {  // a view that strides do not allow
