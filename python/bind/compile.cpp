@@ -93,6 +93,12 @@ nb::object call_key(nb::handle list, bool sized) {
   return nb::bytes(key.data(), key.size() * sizeof(int64_t));
 }
 
+PipelineOptions options_for(int64_t memory_budget) {
+  PipelineOptions options;
+  options.pass.memory_budget = memory_budget;
+  return options;
+}
+
 void bind_capture(nb::module_& m) {
   nb::class_<PyCapture>(m, "Capture")
       .def(nb::init<const std::string&>())
@@ -120,12 +126,16 @@ void bind_capture(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
       .def("at_sizes", [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",
-           [](PyParts& p, PyWorkspace& w) { return PyProgram{std::make_shared<Program>(p.parts, w.workspace)}; })
-      .def("split_program", [](PyParts& p, PyWorkspace& w, size_t boundary, size_t outputs, int32_t arguments) {
+           [](PyParts& p, PyWorkspace& w, int64_t memory_budget) {
+             return PyProgram{std::make_shared<Program>(p.parts, w.workspace, options_for(memory_budget))};
+           })
+      .def("split_program", [](PyParts& p, PyWorkspace& w, int64_t memory_budget, size_t boundary, size_t outputs,
+                               int32_t arguments) {
         SplitParts parts = split_backward(p.parts, boundary, outputs, arguments);
-        return nb::make_tuple(PyProgram{std::make_shared<Program>(parts.forward, w.workspace)},
-                              PyProgram{std::make_shared<Program>(parts.backward, w.workspace)}, parts.num_saved,
-                              parts.arguments);
+        const PipelineOptions options = options_for(memory_budget);
+        return nb::make_tuple(PyProgram{std::make_shared<Program>(parts.forward, w.workspace, options)},
+                              PyProgram{std::make_shared<Program>(parts.backward, w.workspace, options)},
+                              parts.num_saved, parts.arguments);
       });
   m.attr("most_symbols") = kMostSymbols;
   m.def("symbol_number", &symbol_number);

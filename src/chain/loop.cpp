@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/thread_team.h"
 
 namespace hw {
@@ -35,6 +36,7 @@ class LoopKernel final : public Kernel {
     const Attrs* attrs;
   };
 
+  size_t tile_bytes() const { return (loop_.tiles.size() * sizeof(void*) + 63) / 64 * 64; }
   void prepare(const PlanStep& step, bool last, std::vector<Call>& calls);
   void run_range(const KernelArgs& args, int64_t begin, int64_t end, char* scratch) const;
   void run_piece(const std::vector<Call>& calls, void* const* tiles, const KernelArgs& args, char* scratch) const;
@@ -55,11 +57,12 @@ LoopKernel::LoopKernel(const PlanLoop& loop) : loop_(loop) {
   for (const PlanTile& t : loop.tiles) piece_bytes += t.spec.numel() * dtype_size(t.spec.dtype);
   const int64_t grain = std::max<int64_t>(1, kLeastBytes / std::max<int64_t>(piece_bytes, 1));
   pieces_ = std::max<int64_t>(1, parallel_pieces(total_, grain));
-  thread_bytes_ = (static_cast<size_t>(loop.scratch_bytes) + kernel_scratch_ + 127) / 64 * 64;
+  thread_bytes_ = (tile_bytes() + static_cast<size_t>(loop.scratch_bytes) + kernel_scratch_ + 127) / 64 * 64;
 }
 
 void LoopKernel::prepare(const PlanStep& step, bool last, std::vector<Call>& calls) {
   Call c;
+  if (step.inputs.size() + step.outputs.size() > kMostOperands) bug(step.op, " has too many operands for a loop");
   std::vector<TensorSpec> in, out;
   c.num_inputs = step.inputs.size();
   c.num_outputs = step.outputs.size();
@@ -94,8 +97,8 @@ void LoopKernel::run_piece(const std::vector<Call>& calls, void* const* tiles, c
 }
 
 void LoopKernel::run_range(const KernelArgs& args, int64_t begin, int64_t end, char* scratch) const {
-  constexpr size_t kMostTiles = 128;
-  void* tiles[kMostTiles];
+  void** tiles = reinterpret_cast<void**>(scratch);  // where each tile is now
+  scratch += tile_bytes();
   char* kernel_scratch = scratch + (loop_.scratch_bytes + 63) / 64 * 64;
   const size_t loops = loop_.counts.size();
   int64_t index[8];

@@ -21,9 +21,10 @@ static constexpr std::string_view kOrder[] = {
     // layout
     // fuse
     "form_regions",
-    // remat
-    // schedule
+    // schedule: before remat, which counts what is alive
     "hoist_updates",
+    // remat
+    "recompute",
     // memory: see memory/
 };
 

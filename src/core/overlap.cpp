@@ -49,14 +49,21 @@ static bool may_meet_by_strides(const Tensor& a, const Tensor& b, int64_t bytes_
 
 bool may_meet(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0) return false;
+  const bool abstract = !a->storage->data() || !b->storage->data();  // no memory: only a common storage counts
+  if (abstract && !(a->storage == b->storage)) return false;
   const char *a_begin = a.data_as<char>(), *b_begin = b.data_as<char>();
+  if (abstract) {
+    a_begin = reinterpret_cast<const char*>(a.offset() * dtype_size(a.dtype()));
+    b_begin = reinterpret_cast<const char*>(b.offset() * dtype_size(b.dtype()));
+  }
   const char *a_end = a_begin + reach(a) * dtype_size(a.dtype()), *b_end = b_begin + reach(b) * dtype_size(b.dtype());
   if (a_end <= b_begin || b_end <= a_begin) return false;
   return may_meet_by_strides(a, b, a_begin - b_begin);
 }
 
 bool same_memory(const Tensor& a, const Tensor& b) {
-  return a.data() == b.data() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
+  const bool begins = a->storage == b->storage ? a.offset() == b.offset() : a.data() && a.data() == b.data();
+  return begins && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
 }
 
 }  // namespace hw

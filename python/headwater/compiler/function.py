@@ -28,8 +28,9 @@ class CompiledFunction(_C.Dispatch):
     are kept.
     """
 
-    def __init__(self, function: Callable[..., Any], dynamic: bool = True) -> None:
+    def __init__(self, function: Callable[..., Any], dynamic: bool = True, memory_budget: int = 0) -> None:
         self._function = function
+        self._memory_budget = memory_budget
         self._dynamic = dynamic
         self._families: dict[Hashable, Family] = {}
         self._variants: dict[Hashable, list[Variant]] = {}
@@ -91,7 +92,13 @@ class CompiledFunction(_C.Dispatch):
                 if made is not None:
                     family.symbolic.append(captured)
                     return made
-        return self._capture(args, kwargs, tensors, others).variant(self._workspace)
+        captured = self._capture(args, kwargs, tensors, others)
+        try:
+            return captured.variant(self._workspace)
+        except RuntimeError as error:
+            if "memory_budget" in str(error):
+                raise CompileError(str(error)) from None
+            raise
 
     def _at_sizes(self, family: Family, captured: Captured, sizes: list[int]) -> Variant | None:
         try:
@@ -106,7 +113,9 @@ class CompiledFunction(_C.Dispatch):
     ) -> Captured:
         self._captures += 1
         try:
-            return capture(self._function, self._name(), args, kwargs, tensors, others, marks)
+            captured = capture(self._function, self._name(), args, kwargs, tensors, others, marks)
+            captured.memory_budget = self._memory_budget
+            return captured
         except CompileError as error:
             line = user_line(error)
             if line and line not in str(error):
@@ -151,7 +160,7 @@ class CompiledFunction(_C.Dispatch):
         self._workspace.release()
 
 
-def compile(function: Any = None, *, dynamic: bool | None = None) -> Any:  # noqa: A001  torch's name
+def compile(function: Any = None, *, dynamic: bool | None = None, memory_budget: int | None = None) -> Any:  # noqa: A001  torch's name
     """Compiles a function of tensors and modules, or a Module: `@hw.compile`, or `net = hw.compile(net)`.
 
     The function may be a forward pass, or a whole training step with loss.backward() and optimizer.step(). See docs/guide/compile.md.
@@ -160,9 +169,12 @@ def compile(function: Any = None, *, dynamic: bool | None = None) -> Any:  # noq
         function: a callable, or a Module, whose compiled twin is returned (it shares parameters, buffers and modes).
         dynamic: False: each new size is captured anew. By default a size that was seen to change becomes a symbol, and one
             capture serves all sizes from 2 on.
+        memory_budget: bytes of working memory (activations and temporaries) that a run may take. Values are computed again instead
+            of being kept until it fits.
 
     Raises:
-        CompileError: when called, if the function cannot be captured.
+        CompileError: when called, if the function cannot be captured, or cannot fit the budget; the message names the smallest
+            that is feasible.
 
     >>> @hw.compile
     ... def f(x, y):
@@ -171,11 +183,13 @@ def compile(function: Any = None, *, dynamic: bool | None = None) -> Any:  # noq
     tensor(2.)
     """
     if function is None:
-        return functools.partial(compile, dynamic=dynamic)
+        return functools.partial(compile, dynamic=dynamic, memory_budget=memory_budget)
+    if memory_budget is not None and memory_budget <= 0:
+        raise ValueError(f"memory_budget must be a positive number of bytes, got {memory_budget}")
     if isinstance(function, hw.nn.Module):
         from .module import CompiledModule
 
-        return CompiledModule(function, dynamic is not False)
+        return CompiledModule(function, dynamic is not False, memory_budget or 0)
     if not callable(function):
         raise TypeError(f"compile() takes a callable or a Module, got {type(function).__name__}")
-    return CompiledFunction(function, dynamic is not False)
+    return CompiledFunction(function, dynamic is not False, memory_budget or 0)

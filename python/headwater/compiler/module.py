@@ -12,10 +12,10 @@ _OWN = frozenset({"_original", "_compiled", "__call__", "forward", "__class__", 
 class CompiledModule(nn.Module):
     """Calls a module's forward as a program; everything else (parameters, state_dict, train, attributes) is the module's own."""
 
-    def __init__(self, original: nn.Module, dynamic: bool = True) -> None:
+    def __init__(self, original: nn.Module, dynamic: bool = True, memory_budget: int = 0) -> None:
         super().__init__()
         object.__setattr__(self, "_original", original)
-        object.__setattr__(self, "_compiled", CompiledFunction(original, dynamic))
+        object.__setattr__(self, "_compiled", CompiledFunction(original, dynamic, memory_budget))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return object.__getattribute__(self, "_compiled")(*args, **kwargs)

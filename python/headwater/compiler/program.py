@@ -78,6 +78,7 @@ class Captured:
         self.name, self.result = name, result
         self._num_outputs, self._num_arguments = outputs, arguments
         self._split: tuple[int, list[int], list[Tensor | int]] | None = None  # boundary, differentiable outputs, leaves
+        self.memory_budget = 0
         self.parts: Any = None
         self.symbols: Symbols | None = None
         self.marks: list[list[int]] = []
@@ -89,10 +90,10 @@ class Captured:
 
     def build(self, parts: Any, workspace: Any) -> tuple[Any, _Backward | None]:
         if self._split is None:
-            return parts.program(workspace), None
+            return parts.program(workspace, self.memory_budget), None
         boundary, differentiable, leaves = self._split
         forward, second, num_saved, arguments = parts.split_program(
-            workspace, boundary, self._num_outputs, self._num_arguments
+            workspace, self.memory_budget, boundary, self._num_outputs, self._num_arguments
         )
         backward = _Backward(second, self._num_outputs, num_saved, arguments, self.name)
         backward.differentiable, backward.leaves = differentiable, leaves

@@ -174,7 +174,7 @@ void Capture::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& 
   graph_.order.push_back(n);
   Node& node = graph_.node(n);
   if (op.is_random()) {
-    node.bindings.push_back({op.attr_index("seed"), AttrBinding::Kind::Seed, pending_draw_});
+    node.bindings.push_back({op.attr_index("seed"), AttrBinding::Kind::Seed, 0});
     node.bindings.push_back({op.attr_index("draw"), AttrBinding::Kind::Draw, pending_draw_});
   } else if (pending_host_ != kNone && op.has_dynamic_attrs()) {
     for (size_t i = 0; i < op.attrs().size(); ++i)

@@ -47,13 +47,13 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
-static Graph optimised(Graph graph, PipelineResult& records) {
-  records = run_pipeline(graph);
+static Graph optimised(Graph graph, const PipelineOptions& options, PipelineResult& records) {
+  records = run_pipeline(graph, options);
   return graph;
 }
 
-Program::Program(const ProgramParts& parts, Ref<Workspace> workspace)
-    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(optimised(parts.graph, passes_))) {
+Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const PipelineOptions& options)
+    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(optimised(parts.graph, options, passes_))) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {

@@ -46,7 +46,7 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
 /// What one run takes and gives, in terms of tensors.
 class Program {
  public:
-  Program(const ProgramParts& parts, Ref<Workspace> workspace);
+  Program(const ProgramParts& parts, Ref<Workspace> workspace, const PipelineOptions& options = {});
 
   const Plan& plan() const { return chain_.plan(); }
   const Chain& chain() const { return chain_; }

@@ -13,6 +13,7 @@ namespace {
 
 using Axes = SmallVec<int32_t, 8>;
 constexpr int64_t kMostTileBytes = 1 << 17;  // of one index of all loops: beyond that a tile does not fit the cache
+constexpr size_t kMostMembers = 64;
 constexpr int32_t kFarthest = 256;           // nodes between a region's last member and one that joins
 
 struct Region {
@@ -152,7 +153,7 @@ void Former::start(NodeId id) {
 bool Former::try_join(NodeId id, int32_t region) {
   Region& r = regions_[static_cast<size_t>(region)];
   const Node& n = g_.node(id);
-  if (position_[static_cast<size_t>(id)] - r.last > kFarthest) return false;
+  if (position_[static_cast<size_t>(id)] - r.last > kFarthest || r.members.size() >= kMostMembers) return false;
   const size_t loops = r.loops.size();
   NodeAxes axes = follow_loops(g_, n, known_axes(n, region, loops), loops);
   const size_t left = axes.outputs.empty() ? 0 : axes.outputs[0].size();
@@ -172,6 +173,7 @@ bool Former::try_join(NodeId id, int32_t region) {
 /// After a node took values of two regions: one region of both, if they walk the same loops.
 bool Former::try_merge(int32_t into, int32_t other) {
   Region &a = regions_[static_cast<size_t>(into)], &b = regions_[static_cast<size_t>(other)];
+  if (a.members.size() + b.members.size() > kMostMembers) return false;
   const size_t loops = std::min(a.loops.size(), b.loops.size());
   for (size_t j = 0; j < loops; ++j)
     if (a.loops[j] != b.loops[j]) return false;
