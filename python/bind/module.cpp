@@ -27,5 +27,6 @@ NB_MODULE(_C, m) {
   hw::bind::bind_registry(m);
   hw::bind::bind_system(m);
   hw::bind::bind_optim(m);
+  hw::bind::bind_graph(m);
   hw::bind::bind_compile(m);
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bind/attrs.h"
 #include "bind/bind.h"
 #include "eager/eager.h"
 #include "kernels/kernel.h"
@@ -18,21 +19,6 @@ namespace {
 const char* kind_name(AttrValue::Kind kind) {
   static const char* names[] = {"none", "bool", "int", "float", "number", "str", "ints", "floats", "dtype"};
   return names[static_cast<int>(kind)];
-}
-
-nb::object value_object(const AttrValue& a) {
-  switch (a.kind()) {
-    case AttrValue::Kind::None: return nb::none();
-    case AttrValue::Kind::Bool: return nb::bool_(a.truth());
-    case AttrValue::Kind::Int: return nb::int_(a.i64());
-    case AttrValue::Kind::Float: return nb::float_(a.f64());
-    case AttrValue::Kind::Scalar: return nb::steal(scalar_object(a.scalar()));
-    case AttrValue::Kind::Text: return nb::str(a.text().c_str());
-    case AttrValue::Kind::Ints: return nb::steal(ints_tuple(a.ints()));
-    case AttrValue::Kind::Floats: return nb::cast(a.floats());
-    case AttrValue::Kind::DType: return nb::borrow(dtype_object(a.dtype()));
-  }
-  return nb::none();
 }
 
 std::vector<std::string> dtype_names(DTypeSet set) {
@@ -63,7 +49,7 @@ nb::list attrs_of(const OpDef& op) {
     e["name"] = a.name;
     e["doc"] = a.doc;
     e["kind"] = kind_name(a.kind);
-    e["default"] = value_object(a.otherwise);
+    e["default"] = attr_object(a.otherwise);
     e["required"] = a.required;
     e["nullable"] = a.nullable;
     e["keyword_only"] = a.keyword_only;
@@ -120,24 +106,6 @@ nb::dict describe(const OpDef& op) {
   return d;
 }
 
-AttrValue attr_value(const AttrDef& a, nb::handle o) {
-  using Kind = AttrValue::Kind;
-  if (o.is_none()) return {};
-  if (a.text_allowed && nb::isinstance<nb::str>(o)) return nb::cast<std::string>(o);
-  switch (a.kind) {
-    case Kind::Bool: return scalar_from(o.ptr()).truth();
-    case Kind::Int: return int_from(o.ptr(), a.name.c_str());
-    case Kind::Float: return scalar_from(o.ptr()).f64();
-    case Kind::Scalar: return scalar_from(o.ptr());
-    case Kind::Text: return nb::cast<std::string>(o);
-    case Kind::Ints: return ints_from(o.ptr(), a.name.c_str());
-    case Kind::Floats: return nb::cast<std::vector<double>>(o);
-    case Kind::DType: return dtype_from(o.ptr());
-    case Kind::None: break;
-  }
-  return {};
-}
-
 /// Inputs (flattened, None for those not given) and attributes by name, as the tests hand them in.
 struct Given {
   const OpDef& op;
@@ -151,7 +119,7 @@ Given given(const std::string& name, nb::sequence inputs, nb::dict attrs) {
   for (auto [key, value] : attrs) {
     int i = g.op.attr_index(nb::cast<std::string>(key));
     check(i >= 0, name, " has no attribute '", nb::cast<std::string>(key), "'");
-    g.attrs[static_cast<size_t>(i)] = attr_value(g.op.attrs()[static_cast<size_t>(i)], value);
+    g.attrs[static_cast<size_t>(i)] = attr_from(g.op.attrs()[static_cast<size_t>(i)], value);
   }
   return g;
 }
@@ -193,6 +161,39 @@ nb::object run_op(const std::string& name, nb::sequence inputs, nb::dict attrs) 
 }
 
 }  // namespace
+
+nb::object attr_object(const AttrValue& a) {
+  switch (a.kind()) {
+    case AttrValue::Kind::None: return nb::none();
+    case AttrValue::Kind::Bool: return nb::bool_(a.truth());
+    case AttrValue::Kind::Int: return nb::int_(a.i64());
+    case AttrValue::Kind::Float: return nb::float_(a.f64());
+    case AttrValue::Kind::Scalar: return nb::steal(scalar_object(a.scalar()));
+    case AttrValue::Kind::Text: return nb::str(a.text().c_str());
+    case AttrValue::Kind::Ints: return nb::steal(ints_tuple(a.ints()));
+    case AttrValue::Kind::Floats: return nb::cast(a.floats());
+    case AttrValue::Kind::DType: return nb::borrow(dtype_object(a.dtype()));
+  }
+  return nb::none();
+}
+
+AttrValue attr_from(const AttrDef& a, nb::handle o) {
+  using Kind = AttrValue::Kind;
+  if (o.is_none()) return {};
+  if (a.text_allowed && nb::isinstance<nb::str>(o)) return nb::cast<std::string>(o);
+  switch (a.kind) {
+    case Kind::Bool: return scalar_from(o.ptr()).truth();
+    case Kind::Int: return int_from(o.ptr(), a.name.c_str());
+    case Kind::Float: return scalar_from(o.ptr()).f64();
+    case Kind::Scalar: return scalar_from(o.ptr());
+    case Kind::Text: return nb::cast<std::string>(o);
+    case Kind::Ints: return ints_from(o.ptr(), a.name.c_str());
+    case Kind::Floats: return nb::cast<std::vector<double>>(o);
+    case Kind::DType: return dtype_from(o.ptr());
+    case Kind::None: break;
+  }
+  return {};
+}
 
 void bind_registry(nb::module_& m) {
   m.def("op_names", [] {
