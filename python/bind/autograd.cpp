@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <set>
+#include <unordered_set>
 
 #include "autograd/backward.h"
 #include "autograd/mode.h"
@@ -155,6 +156,21 @@ nb::object output_in_backward(nb::handle h, uint32_t slot) {
   return nb::steal(wrap(output));
 }
 
+/// Whether a backward pass from here would meet a node whose values were given up.
+bool graph_released(const Ref<GradNode>& root) {
+  std::vector<GradNode*> stack;
+  std::unordered_set<GradNode*> seen;
+  if (root) stack.push_back(root.get());
+  while (!stack.empty()) {
+    GradNode* node = stack.back();
+    stack.pop_back();
+    if (node->released()) return true;
+    for (const GradNode::Edge& e : node->next)
+      if (e.node && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+  }
+  return false;
+}
+
 nb::object g_origin;  // a Python callable
 std::string python_origin() {
   if (!g_origin.is_valid()) return {};
@@ -189,10 +205,7 @@ void bind_autograd(nb::module_& m) {
           return tuple_of(grad(tensors_from(roots, false), tensors_from(gradients, true), tensors_from(inputs, false),
                                retain, create, allow_unused));
         });
-  m.def("graph_released", [](nb::handle t) {
-    Ref<GradNode> fn = grad_fn(tensor_of(t.ptr()));
-    return fn && fn->released();
-  });
+  m.def("graph_released", [](nb::handle t) { return graph_released(grad_fn(tensor_of(t.ptr()))); });
   m.def("is_grad_enabled", [] { return grad_mode().enabled; });
   m.def("set_grad_enabled", [](bool on) { return std::exchange(grad_mode().enabled, on); });
   m.def("is_inference_mode", [] { return grad_mode().inference; });

@@ -75,9 +75,13 @@ void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool siz
     const Tensor& t = tensors[i];
     size_t first = 0;  // the first argument on the same memory
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
-    key.push_back(static_cast<int64_t>(first) << 32 | t.ndim() << 16 | requires_grad(t) << 9 | t.contiguous() << 8 |
-                  static_cast<int64_t>(t.dtype()));
+    const bool leaf = is_leaf(t);
+    const Tensor grad = leaf && requires_grad(t) ? grad_meta(t)->grad : Tensor();
+    key.push_back(static_cast<int64_t>(first) << 32 | t.ndim() << 16 | grad.defined() << 12 | t->inference << 11 |
+                  leaf << 10 | requires_grad(t) << 9 | t.contiguous() << 8 | static_cast<int64_t>(t.dtype()));
     if (!sized) continue;
+    if (grad.defined())
+      for (int64_t n : grad.strides()) key.push_back(n);
     for (int64_t n : t.shape()) key.push_back(n);
     if (!t.contiguous())
       for (int64_t n : t.strides()) key.push_back(n);
@@ -102,13 +106,14 @@ PipelineOptions options_for(int64_t memory_budget) {
 void bind_capture(nb::module_& m) {
   nb::class_<PyCapture>(m, "Capture")
       .def(nb::init<const std::string&>())
-      .def("add_input",
-           [](PyCapture& c, nb::handle t, const std::string& name, nb::handle shape) {
-             const Tensor& given = tensor_of(t.ptr());
-             Dims s = shape.is_none() ? given.shape() : ints_from(shape.ptr(), "shape");
-             return nb::steal(wrap(c.capture.add_input(given, name, s)));
-           },
-           nb::arg("tensor"), nb::arg("name"), nb::arg("shape").none())
+      .def(
+          "add_input",
+          [](PyCapture& c, nb::handle t, const std::string& name, nb::handle shape) {
+            const Tensor& given = tensor_of(t.ptr());
+            Dims s = shape.is_none() ? given.shape() : ints_from(shape.ptr(), "shape");
+            return nb::steal(wrap(c.capture.add_input(given, name, s)));
+          },
+          nb::arg("tensor"), nb::arg("name"), nb::arg("shape").none())
       .def("enter", [](PyCapture& c) { c.capture.enter(); })
       .def("leave", [](PyCapture& c) { c.capture.leave(); })
       .def("pause", [](PyCapture& c) { c.capture.pause(); })
@@ -116,8 +121,10 @@ void bind_capture(nb::module_& m) {
       .def("add_host", [](PyCapture& c, int32_t count) { return c.capture.add_host(count); })
       .def("bind_next_to_host", [](PyCapture& c, int32_t first) { c.capture.bind_next_to_host(first); })
       .def("output", [](PyCapture& c, nb::handle t) { c.outputs.push_back(c.capture.output(tensor_of(t.ptr()))); })
-      .def("name_state", [](PyCapture& c, nb::handle t, const std::string& name) { c.capture.name_state(tensor_of(t.ptr()), name); })
+      .def("name_state",
+           [](PyCapture& c, nb::handle t, const std::string& name) { c.capture.name_state(tensor_of(t.ptr()), name); })
       .def("differentiable", [](PyCapture& c) { return list_of(c.capture.differentiable_sources()); })
+      .def("cut", [](PyCapture& c, size_t nodes) { c.capture.graph().order.resize(nodes); })
       .def("finish", [](PyCapture& c) { c.capture.finish(); })
       .def("leaks", [](PyCapture& c) { return c.capture.leaks(); })
       .def("num_nodes", [](PyCapture& c) { return c.capture.graph().order.size(); })
@@ -159,6 +166,7 @@ void bind_program(nb::module_& m) {
       })
       .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })
       .def("plan_text", [](PyProgram& p) { return plan_text(p.program->plan()); })
+      .def("state", [](PyProgram& p) { return list_of(p.program->state()); })
       .def("state_problem", [](PyProgram& p) { return p.program->state_problem(); })
       .def_prop_ro("arena_bytes", [](PyProgram& p) { return p.program->plan().arena_bytes; })
       .def_prop_ro("arena_lower_bound", [](PyProgram& p) { return p.program->plan().arena_lower_bound; })

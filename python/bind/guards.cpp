@@ -25,7 +25,7 @@ uint64_t version_of(PyObject* dict) {
 
 bool Guards::same(PyObject* now, PyObject* before) const {
   if (now == before) return true;
-  if (!now || Py_TYPE(now) != Py_TYPE(before)) return false;
+  if (!now || !before || Py_TYPE(now) != Py_TYPE(before)) return false;
   Owned result(own(PyObject_CallFunctionObjArgs(same_, now, before, nullptr)));
   return result.get() == Py_True;
 }
@@ -33,7 +33,7 @@ bool Guards::same(PyObject* now, PyObject* before) const {
 bool Guards::hold(Watched& d) {
   const uint64_t version = version_of(d.dict);
   if (version && version == d.version) return true;
-  if (d.whole && static_cast<size_t>(PyDict_GET_SIZE(d.dict)) != d.entries.size()) return false;
+  if (d.size >= 0 && PyDict_GET_SIZE(d.dict) != d.size) return false;
   for (const auto& [key, value] : d.entries)
     if (!same(PyDict_GetItemWithError(d.dict, key), value)) return false;
   d.version = version;
@@ -45,6 +45,11 @@ bool Guards::hold() {
     if (!hold(d)) return false;
   for (const auto& [cell, value] : cells_)
     if (!same(PyCell_GET(cell), value)) return false;
+  for (const Attribute& a : attributes_) {
+    Owned now(PyObject_GetAttr(a.owner, a.name));
+    if (!now) PyErr_Clear();
+    if (!same(now.get(), a.value)) return false;
+  }
   for (const auto& [list, items] : lists_) {
     if (static_cast<size_t>(PyList_GET_SIZE(list)) != items.size()) return false;
     for (size_t i = 0; i < items.size(); ++i)
@@ -58,26 +63,26 @@ bool Guards::hold() {
   return true;
 }
 
-void Guards::watch(PyObject* dict, PyObject* key, PyObject* value) {
-  keep(dict), keep(key), keep(value);
-  for (Watched& d : dicts_)
-    if (d.dict == dict && !d.whole) {
-      d.entries.emplace_back(key, value);
-      d.version = 0;
-      return;
-    }
-  dicts_.push_back({dict, 0, false, {{key, value}}});
+Guards::Watched& Guards::watched(PyObject* dict) {
+  auto [at, fresh] = dict_index_.try_emplace(dict, dicts_.size());
+  if (fresh) {
+    keep(dict);
+    dicts_.push_back({dict, 0, -1, {}});
+  }
+  return dicts_[at->second];
 }
 
+void Guards::watch(PyObject* dict, PyObject* key, PyObject* value) {
+  keep(key), keep(value);
+  watched(dict).entries.emplace_back(key, value);
+}
+
+void Guards::watch_size(PyObject* dict) { watched(dict).size = PyDict_GET_SIZE(dict); }
+
 void Guards::watch_dict(PyObject* dict) {
-  keep(dict);
-  Watched d{dict, 0, true, {}};
+  watch_size(dict);
   PyObject *key, *value;
-  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
-    keep(key), keep(value);
-    d.entries.emplace_back(key, value);
-  }
-  dicts_.push_back(std::move(d));
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) watch(dict, key, value);
 }
 
 void Guards::watch_set(PyObject* set) {
@@ -103,7 +108,7 @@ void Guards::watch_list(PyObject* list) {
 
 Guards::~Guards() {
   nb::gil_scoped_acquire gil;
-  for (PyObject* o : kept_) Py_DECREF(o);
+  for (PyObject* o : kept_) Py_XDECREF(o);
   Py_XDECREF(same_);
 }
 
@@ -129,6 +134,14 @@ void bind_guards(nb::module_& m) {
              g.guards->watch(dict.get(), key.ptr(), value.ptr());
            },
            nb::arg("place"), nb::arg("key").none(), nb::arg("value").none())
+      .def("watch_absent",
+           [](PyGuards& g, nb::dict place, nb::handle key) { g.guards->watch(place.ptr(), key.ptr(), nullptr); })
+      .def("watch_size", [](PyGuards& g, nb::dict dict) { g.guards->watch_size(dict.ptr()); })
+      .def("watch_attribute",
+           [](PyGuards& g, nb::handle owner, nb::handle name, nb::handle value) {
+             g.guards->watch_attribute(owner.ptr(), name.ptr(), value.ptr());
+           },
+           nb::arg("owner"), nb::arg("name"), nb::arg("value").none())
       .def("watch_dict", [](PyGuards& g, nb::dict dict) { g.guards->watch_dict(dict.ptr()); })
       .def("watch_set", [](PyGuards& g, nb::handle set) {
         check_type(PyAnySet_Check(set.ptr()), "expected a set");

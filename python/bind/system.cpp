@@ -4,6 +4,7 @@
 
 #include "base/thread_team.h"
 #include "bind/bind.h"
+#include "compiler/capture/capture.h"
 #include "core/allocator.h"
 #include "core/generator.h"
 #include "eager/eager.h"
@@ -23,6 +24,14 @@ Generator* generator_from(PyObject* o) {
   if (!nb::try_cast(nb::handle(o), g) || !g)
     fail(ErrorKind::Type, "generator must be a headwater.Generator, got ", Py_TYPE(o)->tp_name);
   return g->value.get();
+}
+
+/// A program draws where the default generator stands in each run.
+static void check_not_capturing_draws(const PyGenerator& g) {
+  check_runtime(!current_capture() || g.value.get() != &default_generator(),
+                "the random generator is seeded or looked at inside a compiled function, which a program does not do "
+                "in each run; ",
+                "do it outside");
 }
 
 static nb::dict memory_dict() {
@@ -102,17 +111,25 @@ static void bind_generator(nb::module_& m) {
            [](nb::handle self, nb::handle seed) {
              uint64_t s = PyLong_AsUnsignedLongLongMask(seed.ptr());
              if (PyErr_Occurred()) throw nb::python_error();
-             nb::cast<PyGenerator&>(self).value->manual_seed(s);
+             PyGenerator& g = nb::cast<PyGenerator&>(self);
+             check_not_capturing_draws(g);
+             g.value->manual_seed(s);
              return nb::borrow(self);
            })
       .def("initial_seed", [](PyGenerator& g) { return g.value->seed(); })
       .def("seed",
            [](PyGenerator& g) {
+             check_not_capturing_draws(g);
              g.value->manual_seed(default_generator().seed() * 0x9e3779b97f4a7c15ull + default_generator().next_draw());
              return g.value->seed();
            })
-      .def("get_state", [](PyGenerator& g) { return nb::make_tuple(g.value->seed(), g.value->draws()); })
+      .def("get_state",
+           [](PyGenerator& g) {
+             check_not_capturing_draws(g);
+             return nb::make_tuple(g.value->seed(), g.value->draws());
+           })
       .def("set_state", [](PyGenerator& g, nb::tuple s) {
+        check_not_capturing_draws(g);
         check(s.size() == 2, "a generator's state is (seed, draws)");
         g.value->set_state(nb::cast<uint64_t>(s[0]), nb::cast<uint64_t>(s[1]));
       });

@@ -38,7 +38,11 @@ PyObject* version_of(const Tensor& t) { return PyLong_FromUnsignedLong(t.version
 PyObject* item_of(const Tensor& t) { return scalar_object(t.item()); }
 PyObject* detached(const Tensor& t) { return wrap(detach(t)); }
 PyObject* leaf_of(const Tensor& t) { return PyBool_FromLong(is_leaf(t)); }
-PyObject* requires_grad_of(const Tensor& t) { return PyBool_FromLong(requires_grad(t)); }
+PyObject* requires_grad_of(const Tensor& t) {
+  if (t_grad_journal) [[unlikely]]
+    t_grad_journal->asking(t);
+  return PyBool_FromLong(requires_grad(t));
+}
 PyObject* is_floating_of(const Tensor& t) { return PyBool_FromLong(is_floating(t.dtype())); }
 PyObject* is_complex_of(const Tensor& t) { return PyBool_FromLong(is_complex(t.dtype())); }
 PyObject* is_inference_of(const Tensor& t) { return PyBool_FromLong(t->inference); }
@@ -57,7 +61,7 @@ PyObject* base_of(const Tensor& t) {
 }
 
 PyObject* grad_of(const Tensor& t) {
-  if (t_grad_journal) [[unlikely]]
+  if (t_grad_journal && is_leaf(t)) [[unlikely]]
     t_grad_journal->reading(t);
   const GradMeta* m = grad_meta(t);
   if (!m) return Py_NewRef(Py_None);

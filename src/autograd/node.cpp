@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "autograd/accumulate.h"
+#include "autograd/journal.h"
 #include "autograd/mode.h"
 #include "autograd/views.h"
 #include "base/error.h"
@@ -50,6 +51,8 @@ void set_requires_grad(const Tensor& t, bool yes) {
                 "requires_grad can be changed on leaf tensors only; use detach() to get one without history");
   check_runtime(!yes || !t->inference || t_grad_mode.inference,
                 "a tensor made in inference mode cannot require gradients; clone() it outside first");
+  if (t_grad_journal) [[unlikely]]
+    t_grad_journal->asking(t);
   if (!yes && !grad_meta(t)) return;
   ensure_grad_meta(t).requires_grad = yes;
 }

@@ -5,20 +5,21 @@
 
 namespace hw {
 
-static thread_local const char* t_refusal = nullptr;
+static thread_local ReadRefusal t_refusal;
 
-const char* set_read_refusal(const char* why) noexcept { return std::exchange(t_refusal, why); }
+ReadRefusal set_read_refusal(ReadRefusal refusal) noexcept { return std::exchange(t_refusal, refusal); }
 
 void check_readable(const Tensor& t, const char* what) {
-  if (t_refusal) [[unlikely]]
-    fail(ErrorKind::Runtime, what, " needs the value of ", t, ", ", t_refusal);
+  if (t_refusal.why && !t_refusal.known(t)) [[unlikely]]
+    fail(ErrorKind::Runtime, what, " needs the value of ", t, ", ", t_refusal.why);
   check_runtime(!is_abstract(t), what, ": ", t,
                 " has no data: it was made while hw.compile captured a function, and outlived the capture");
 }
 
 void check_not_capturing(const char* what) {
-  if (t_refusal) [[unlikely]]
-    fail(ErrorKind::Runtime, what, " would make the values of an array a constant of the program; pass the array as an ",
+  if (t_refusal.why) [[unlikely]]
+    fail(ErrorKind::Runtime, what,
+         " would make the values of an array a constant of the program; pass the array as an ",
          "argument, or make it a tensor outside");
 }
 
@@ -27,7 +28,8 @@ Tensor abstract_tensor(const TensorSpec& spec) {
   if (s.strides.size() != s.shape.size()) s.strides = contiguous_strides(s.shape);
   int64_t elements = s.numel() ? 1 : 0;
   for (size_t i = 0; i < s.shape.size() && elements; ++i) elements += (s.shape[i] - 1) * s.strides[i];
-  auto storage = make_ref<Storage>(nullptr, static_cast<size_t>(elements * dtype_size(s.dtype)), +[](void*) {}, nullptr);
+  auto storage = make_ref<Storage>(
+      nullptr, static_cast<size_t>(elements * dtype_size(s.dtype)), +[](void*) {}, nullptr);
   return Tensor::make(std::move(storage), s.dtype, s.shape, s.strides);
 }
 

@@ -9,8 +9,13 @@ namespace hw {
 Tensor abstract_tensor(const TensorSpec& spec);
 inline bool is_abstract(const Tensor& t) { return !t->storage->data() && t->storage->bytes() > 0; }
 
-/// While set, reading a value on this thread is an error with this text.
-const char* set_read_refusal(const char* why) noexcept;  // returns the one before; null: reading is allowed
+/// While set, reading a value on this thread is an error with this text, except for tensors of which `known` says that their values
+/// are the same in every run.
+struct ReadRefusal {
+  const char* why = nullptr;  // null: reading is allowed
+  bool (*known)(const Tensor& t) = nullptr;
+};
+ReadRefusal set_read_refusal(ReadRefusal refusal) noexcept;  // returns the one before
 /// Throws if values cannot be read: `what` names the attempt ("item()").
 void check_readable(const Tensor& t, const char* what);
 /// Throws while reading is refused: `what` would take values from outside that may be others in the next run.

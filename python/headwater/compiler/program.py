@@ -31,14 +31,17 @@ class Variant:
 
     def __init__(self, captured: Captured, parts: Any, workspace: Any) -> None:
         self.number = next(_numbers)
-        self._guards, self._host, self._result = captured.guards, captured.host, captured.result
+        self._guards, self._result = captured.guards, captured.result
+        # What the optimisers ask for, and effects up to the last of these, come before the run; other effects after it.
+        last = max((i for i, (_, undo) in enumerate(captured.host) if undo is not None), default=-1) + 1
+        self._before, self._after = captured.host[:last], [call for call, _ in captured.host[last:]]
         self._single = isinstance(self._result, _Slot)
         self.program, self._backward = captured.build(parts, workspace)
         self._sizes: list[int] | None = None
 
     def dispatch(self, function: Any, tensors: list[Tensor]) -> None:
         """Calls of this kind need no Python code if there is nothing to do but to run the program."""
-        plain = self._backward is None and not self._host and self._guards.fast
+        plain = self._backward is None and not self._before and not self._after and self._guards.fast
         tree = self._result
         flat = self._single or (
             type(tree) is tuple and all(type(leaf) is _Slot and leaf.index == i for i, leaf in enumerate(tree))
@@ -51,15 +54,30 @@ class Variant:
         return self._guards.changed() or self.program.state_problem()
 
     def run(self, tensors: list[Tensor]) -> Any:
-        host: tuple[Any, ...] = ()
-        for call in self._host:
-            host += call()
-        outputs = self.program.run(tensors, host)
+        outputs = self.program.run(tensors, ()) if not self._before else self._run_counted(tensors)
+        for call in self._after:
+            call()
         if self._backward is not None:
             self._backward.attach(outputs, tensors)
         if self._single:
             return outputs[self._result.index]
         return rebuild(self._result, lambda leaf: self._value(leaf, outputs))
+
+    def _run_counted(self, tensors: list[Tensor]) -> list[Tensor]:
+        host: list[Any] = []
+        done = 0
+        try:
+            for call, undo in self._before:
+                numbers = call()
+                done += 1
+                if undo is not None:
+                    host += numbers
+            return self.program.run(tensors, host)
+        except BaseException:
+            for _, undo in reversed(self._before[:done]):
+                if undo is not None:
+                    undo()
+            raise
 
     def _value(self, leaf: Any, outputs: list[Tensor]) -> Any:
         if type(leaf) is _Slot:
@@ -79,6 +97,7 @@ class Captured:
         self._num_outputs, self._num_arguments = outputs, arguments
         self._split: tuple[int, list[int], list[Tensor | int]] | None = None  # boundary, differentiable outputs, leaves
         self.memory_budget = 0
+        self._broken = ""  # why there are no gradients
         self.parts: Any = None
         self.symbols: Symbols | None = None
         self.marks: list[list[int]] = []
@@ -86,12 +105,15 @@ class Captured:
 
     def differentiate(self, plan: _Differentiation, stand_ins: list[Tensor]) -> None:
         numbers = {id(s): i for i, s in enumerate(stand_ins)}
+        self._broken = plan.broken
         self._split = (plan.boundary, plan.differentiable, [numbers.get(id(leaf), leaf) for leaf in plan.leaves])
 
-    def build(self, parts: Any, workspace: Any) -> tuple[Any, _Backward | None]:
+    def build(self, parts: Any, workspace: Any) -> tuple[Any, _Backward | _Unusable | None]:
         if self._split is None:
             return parts.program(workspace, self.memory_budget), None
         boundary, differentiable, leaves = self._split
+        if self._broken:
+            return parts.program(workspace, self.memory_budget), _Unusable(self._broken, differentiable, leaves, self.name)
         forward, second, num_saved, arguments = parts.split_program(
             workspace, self.memory_budget, boundary, self._num_outputs, self._num_arguments
         )
@@ -113,6 +135,20 @@ class Captured:
         return made
 
 
+class _Unusable:
+    """In place of the gradient of a function whose tape is broken, as by writing to what it saved."""
+
+    def __init__(self, why: str, outputs: list[int], leaves: list[Tensor | int], name: str) -> None:
+        self._why, self._outputs, self._leaves, self._name = why, outputs, leaves, name
+
+    def attach(self, outputs: list[Tensor], tensors: list[Tensor]) -> None:
+        def backward(*gradients: Tensor | None) -> Any:
+            raise RuntimeError(self._why)
+
+        targets = [tensors[leaf] if isinstance(leaf, int) else leaf for leaf in self._leaves]
+        _C.attach_function([outputs[i] for i in self._outputs], targets, backward, f"compiled {self._name}")
+
+
 class _Backward:
     """The gradient of a program whose outputs are differentiated outside."""
 
@@ -126,14 +162,13 @@ class _Backward:
         saved = outputs[self._num_outputs :]
         del outputs[self._num_outputs :]
         kept = [tensors[i] for i in self._arguments]
-        versions = [t._version for t in kept]
-        state = [leaf for leaf in self.leaves if not isinstance(leaf, int)]
-        state_versions = [t._version for t in state]
+        read = [*kept, *self._program.state()]
+        versions = [t._version for t in read]
         results = [outputs[i] for i in self.differentiable]
         specs = [(tuple(t.shape), t.dtype) for t in results]
 
         def backward(*gradients: Tensor | None) -> Any:
-            for t, version in zip([*kept, *state], [*versions, *state_versions], strict=True):
+            for t, version in zip(read, versions, strict=True):
                 if t._version != version:
                     raise RuntimeError(
                         f"the gradient of the compiled function {self._name} needs a tensor of shape {list(t.shape)} that was "
@@ -161,6 +196,20 @@ def capture(
 ) -> Captured:
     """Captures a call. Nothing that the user can see has changed afterwards. `marks`: which sizes are symbols."""
     session = Session(name)
+    with session.all_or_nothing():
+        return _captured(session, function, name, args, kwargs, tensors, others, marks)
+
+
+def _captured(
+    session: Session,
+    function: Callable[..., Any],
+    name: str,
+    args: Any,
+    kwargs: Any,
+    tensors: list[Tensor],
+    others: list[Any],
+    marks: list[list[int]] | None,
+) -> Captured:
     native = session.native
     for value in others:
         session.guards.value(value)
@@ -245,6 +294,8 @@ def _slots(result: Any, outputs: list[Tensor]) -> Any:
 
 
 class _Differentiation:
+    broken = ""  # why there are no gradients
+
     def __init__(self, boundary: int, leaves: list[Tensor], gradients: list[Tensor], differentiable: list[int]) -> None:
         self.boundary, self.leaves, self.gradients, self.differentiable = boundary, leaves, gradients, differentiable
 
@@ -260,7 +311,13 @@ def _differentiate(session: Session, outputs: list[Tensor]) -> _Differentiation 
     leaves = native.differentiable()
     boundary = native.num_nodes()
     seeds = [native.add_input(outputs[i], f"gradient{n}", list(outputs[i].shape)) for n, i in enumerate(differentiable)]
-    with hw.no_grad():
-        found = _C.grad([outputs[i] for i in differentiable], seeds, leaves, False, False, True)
+    try:
+        with hw.no_grad():
+            found = _C.grad([outputs[i] for i in differentiable], seeds, leaves, False, False, True)
+    except RuntimeError as error:
+        native.cut(boundary)
+        plan = _Differentiation(boundary, leaves, [], differentiable)
+        plan.broken = str(error)
+        return plan
     pairs = [(leaf, g) for leaf, g in zip(leaves, found, strict=True) if g is not None]
     return _Differentiation(boundary, [p[0] for p in pairs], [p[1] for p in pairs], differentiable)

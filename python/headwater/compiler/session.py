@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import headwater as hw
+
 from .. import _C, recording
 from .guards import Guards
 from .origins import Origins
@@ -22,7 +24,9 @@ class Session:
     def __init__(self, name: str) -> None:
         self.native = _C.Capture(name)
         self.guards = Guards()
-        self.host: list[Callable[[], tuple[Any, ...]]] = []  # called in order before each run; their results are the host numbers
+        # Called in order before each run: what gives host numbers, and what takes them back if the run fails; None where an effect
+        # gives none.
+        self.host: list[tuple[Callable[[], Any], Callable[[], Any] | None]] = []
         self._undo: list[Callable[[], Any]] = []
         self._on_failure: list[Callable[[], Any]] = []
         self._active = False
@@ -34,24 +38,28 @@ class Session:
         values = options()
         first = self.native.add_host(len(values))
         self.native.bind_next_to_host(first)
+        self._undo.append(lambda: count(-1))
         try:
             _C.optimizer_step(op, *lists, *values)
         finally:
             self.native.bind_next_to_host(-1)
-        self._undo.append(lambda: count(-1))
 
         def numbers() -> tuple[Any, ...]:
             count(1)
             return options()
 
-        self.host.append(numbers)
+        self.host.append((numbers, lambda: count(-1)))
 
-    def effect(self, call: Callable[[], Any]) -> None:
-        def run() -> tuple[Any, ...]:
-            call()
-            return ()
+    def effect(self, call: Callable[[], Any], undo: Callable[[], Any] | None = None) -> None:
+        if undo is not None:
+            self._undo.append(undo)
+        self.host.append((call, None))
 
-        self.host.append(run)
+    def condition(self, check: Callable[[], str]) -> None:
+        self.guards.condition(check)
+
+    def holds(self, place: dict[Any, Any], key: Any, value: Any) -> None:
+        self.guards.holds(place, key, value)
 
     def on_failure(self, undo: Callable[[], Any]) -> None:
         self._on_failure.append(undo)
@@ -71,28 +79,41 @@ class Session:
         origins = Origins()
         profile = sys.getprofile()
         _C.set_origin(origins.text)
-        recording.current = self
+        recording.set_current(self)
         if symbols is not None:
             _C.set_size_hook(symbols.wrap)
         self.native.enter()
+        modes = _modes()
         sys.setprofile(self.guards.profile)
         try:
             yield
+        finally:
+            sys.setprofile(profile)
+            recording.set_current(None)
+            _C.set_size_hook(None)
+            self.native.leave()
+            changed = _restore(modes)
+            for undo in reversed(self._undo):
+                undo()
+            self._undo.clear()
+        if changed:
+            raise CompileError(f"the compiled function changes {changed}, which a program does not; change it outside")
+        if reason := self.guards.changed():
+            raise CompileError(
+                f"the compiled function changes what its Python code reads: {reason}. A program would not do that in each run. "
+                "Do it outside, or keep the value in a tensor that is written in place"
+            )
+
+    @contextlib.contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """If what is inside fails, the state of the user's objects is as before."""
+        try:
+            yield
         except BaseException:
-            self._leave(profile)
             for undo in reversed(self._on_failure):
                 undo()
+            self.guards.restore()
             raise
-        self._leave(profile)
-
-    def _leave(self, profile: Any) -> None:
-        sys.setprofile(profile)
-        recording.current = None
-        _C.set_size_hook(None)
-        self.native.leave()
-        for undo in reversed(self._undo):
-            undo()
-        self._undo.clear()
 
     def check_nothing_leaked(self) -> None:
         """Abstract tensors must not outlive the capture: they would be stored somewhere in place of values."""
@@ -105,3 +126,25 @@ class Session:
                 f"a tensor computed inside the compiled function is still held outside: {leaks[0]}. Storing results in "
                 "attributes, lists or globals is not captured; return them, or write into an existing tensor with copy_()"
             )
+
+
+def _modes() -> dict[str, Any]:
+    return {
+        "the grad mode": _C.is_grad_enabled(),
+        "inference mode": _C.is_inference_mode(),
+        "autocast": _C.get_autocast(),
+        "the default dtype": hw.get_default_dtype(),
+    }
+
+
+def _restore(before: dict[str, Any]) -> str:
+    """Sets the modes back; what differed, in words."""
+    now = _modes()
+    changed = [name for name in before if now[name] != before[name]]
+    if changed:
+        grad, inference, autocast, dtype = before.values()
+        _C.set_grad_enabled(grad)
+        _C.set_inference_mode(inference)
+        _C.set_autocast(*autocast)
+        hw.set_default_dtype(dtype)
+    return ", ".join(changed)

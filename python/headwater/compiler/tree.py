@@ -23,6 +23,8 @@ def flatten(value: Any, tensors: list[Any], others: list[Any]) -> Hashable:
         tensors.append(value)
         return "tensor"
     kind = type(value)
+    if kind is float or kind is complex:
+        return (kind, repr(value))  # -0.0 is not 0.0, and nan is nan
     if kind in CONSTANTS:
         return (kind, value)
     if kind is tuple or kind is list:

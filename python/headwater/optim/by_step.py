@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from .. import recording
@@ -35,7 +36,22 @@ def lists_by_step(
         lists[1].append(grad)
         for one, name in zip(lists[2:], names):
             one.append(state[name])
-    return list(result.values())
+            if recording.current is not None:
+                recording.current.holds(state, name, state[name])
+    found_lists = list(result.values())
+    if recording.current is not None:
+        for states, _ in found_lists:
+            recording.current.condition(partial(_apart, states))
+    return found_lists
+
+
+def _apart(states: list[dict[str, Any]]) -> str:
+    """A program steps these parameters together; not once they have seen different numbers of steps."""
+    step = states[0].get("step")
+    for state in states:
+        if state.get("step") != step:
+            return "the parameters of an optimizer have seen different numbers of steps"
+    return ""
 
 
 def counter(states: list[dict[str, Any]]) -> Callable[[int], None]:

@@ -223,7 +223,10 @@ class Optimizer:
         for param in group["params"]:
             grad = param.grad
             if grad is not None:
-                yield param, grad, state[param]
+                own = state[param]
+                if recording.current is not None:
+                    recording.current.holds(state, param, own)
+                yield param, grad, own
 
     # ------------------------------------------------------------------ hooks
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:

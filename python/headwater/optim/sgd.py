@@ -62,6 +62,8 @@ class SGD(Optimizer):
                     buffer = state["momentum_buffer"] = hw.zeros_like(param)
                 if recording.current is not None:
                     recording.current.on_failure(state.clear)
+            if recording.current is not None:
+                recording.current.holds(state, "momentum_buffer", buffer)
             for one, value in zip(lists, (param, grad, buffer)):
                 one.append(value)
         for (params, grads, buffers), first in ((fresh, True), (known, False)):

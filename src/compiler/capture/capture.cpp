@@ -15,7 +15,8 @@ static thread_local Capture* t_capture = nullptr;
 Capture* current_capture() noexcept { return t_capture; }
 
 static constexpr const char* kRefusal =
-    "which is not known while hw.compile captures the function. Move it out of the compiled function, return the tensor "
+    "which is not known while hw.compile captures the function. Move it out of the compiled function, return the "
+    "tensor "
     "and read it outside, or use hw.where, hw.cond or hw.while_loop";
 
 Capture::Capture(std::string name) { graph_.name = std::move(name); }
@@ -33,7 +34,7 @@ void Capture::resume() {
   t_capture = this;
   interpreter_before_ = set_thread_interpreter(this);
   journal_before_ = std::exchange(t_grad_journal, this);
-  refusal_before_ = set_read_refusal(kRefusal);
+  refusal_before_ = set_read_refusal({kRefusal, &Capture::known});
   anomaly_before_ = std::exchange(t_grad_mode.anomaly, false);
 }
 
@@ -73,10 +74,27 @@ Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& sha
   Tensor stand_in = abstract_tensor(spec);
   add_source_memory(stand_in, GraphSource::Kind::Input, std::move(name));
   source_tensors_.back() = Tensor();  // another one in each run
-  if (requires_grad(given)) set_requires_grad(stand_in, true);
+  if (requires_grad(given)) {
+    set_requires_grad(stand_in, true);
+    if (is_leaf(given)) ensure_grad_meta(stand_in).grad = grad_meta(given)->grad;
+  }
   stand_in->inference = given->inference;
   stand_ins_.push_back(stand_in);
+  given_.push_back(given);
   return stand_in;
+}
+
+bool Capture::is_constant(const Memory& m) const {
+  return m.source != kNone && graph_.sources[static_cast<size_t>(m.source)].kind == GraphSource::Kind::Constant;
+}
+
+/// Numbers of the user's code, and tensors made of them, as long as nothing was written to them.
+bool Capture::known(const Tensor& t) {
+  const Capture* c = current_capture();
+  if (!c || is_abstract(t)) return false;
+  if (!t->wrapped && !c->noted_constants_.count(t->storage.get())) return false;
+  auto it = c->memories_.find(t->storage.get());
+  return it == c->memories_.end() || !it->second.written;
 }
 
 void Capture::note_constant(const Tensor& t) {
@@ -109,7 +127,10 @@ Capture::Memory& Capture::memory_of(const Tensor& t) {
     fail(ErrorKind::Runtime, "the function reads by itself a tensor, ", t, ", that shares memory with its argument ",
          graph_.sources[static_cast<size_t>(it->second)].name, "; use the argument");
   const bool made_here = t->wrapped || !t->wrapper || noted_constants_.count(s);
-  if (!made_here) return add_source_memory(t, GraphSource::Kind::State, "");
+  if (!made_here) {
+    asking(t);
+    return add_source_memory(t, GraphSource::Kind::State, "");
+  }
   Tensor copy = t->storage->bytes() == t.nbytes() ? t.alias() : t;
   copy->wrapped = t->wrapped;
   return add_source_memory(copy, GraphSource::Kind::Constant, "");
@@ -120,6 +141,8 @@ int32_t Capture::constant_of(const Tensor& t) {
   std::string key = text(t.dtype(), load_scalar(t.data(), t.dtype()), t->wrapped ? "w" : "");
   auto [it, fresh] = constants_.try_emplace(key, kNone);
   if (fresh) it->second = add_source_memory(t, GraphSource::Kind::Constant, "").value;
+  noted_constants_[t->storage.get()] = true;
+  kept_.push_back(t);
   return it->second;
 }
 
@@ -127,6 +150,7 @@ ValueId Capture::value_of(const Tensor& t) {
   if (!t.defined()) return kNone;
   if (t->wrapped && t.ndim() == 0 && !is_abstract(t) && !memories_.count(t->storage.get())) return constant_of(t);
   Memory& m = memory_of(t);
+  if (m.source != kNone && !(t == m.base)) note_alias(t, m);
   Geometry g = geometry_of(t);
   for (const Shown& s : m.shown)
     if (s.geometry == g) return s.value;
@@ -147,8 +171,6 @@ ValueId Capture::value_of(const Tensor& t) {
 void Capture::write(const Tensor& t, ValueId value) {
   value_of(t);
   Memory& m = memory_of(t);
-  check_runtime(!(m.source != kNone && graph_.sources[static_cast<size_t>(m.source)].kind == GraphSource::Kind::Constant),
-                "a constant of the compiled function, ", t, ", is written in place; clone() it first");
   Geometry g = geometry_of(t), base = geometry_of(m.base);
   if (g == base) {
     m.value = value;
@@ -179,7 +201,8 @@ void Capture::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& 
   } else if (pending_host_ != kNone && op.has_dynamic_attrs()) {
     for (size_t i = 0; i < op.attrs().size(); ++i)
       if (op.attrs()[i].dynamic)
-        node.bindings.push_back({static_cast<int32_t>(i), AttrBinding::Kind::Host, pending_host_ + static_cast<int32_t>(i)});
+        node.bindings.push_back(
+            {static_cast<int32_t>(i), AttrBinding::Kind::Host, pending_host_ + static_cast<int32_t>(i)});
   }
   std::vector<ValueId> outputs = node.outputs;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -200,6 +223,7 @@ void Capture::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& 
 void Capture::viewed(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) {
   ValueId x = value_of(in[0]);
   Memory& m = memory_of(in[0]);
+  if (m.source != kNone) views_.insert(view.body());
   Geometry g = geometry_of(view);
   for (const Shown& s : m.shown)
     if (s.geometry == g) return;

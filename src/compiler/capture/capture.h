@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "autograd/journal.h"
+#include "core/read_guard.h"
 #include "eager/eager.h"
 #include "ir/graph.h"
 
@@ -51,6 +53,18 @@ class Capture final : public EagerInterpreter, public GradJournal {
     bool written = false;
     Tensor after;          // until finish()
     bool changed = false;  // it becomes another tensor, or None
+    bool result = false;   // one that the graph computes: the results of kind Gradient are these, in this order
+  };
+  /// Whether a tensor from outside required gradients when the capture first met it.
+  struct Flag {
+    Tensor tensor;
+    bool requires_grad;
+  };
+  /// Another tensor from outside on the memory of a source.
+  struct Alias {
+    Tensor tensor, base;
+    int64_t offset;  // from the first element of base
+    Dims shape, strides;
   };
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
@@ -61,6 +75,8 @@ class Capture final : public EagerInterpreter, public GradJournal {
   /// By source: the tensor whose memory it is (undefined for constants), in the order of the graph's sources.
   const Tensors& source_tensors() const { return source_tensors_; }
   const std::vector<LeafGradient>& gradients() const { return gradients_; }
+  const std::vector<Flag>& flags() const { return flags_; }
+  const std::vector<Alias>& aliases() const { return aliases_; }
   const Tensor& input_stand_in(int32_t input) const { return stand_ins_[static_cast<size_t>(input)]; }
   /// By source: the gradient entry whose tensor it was, or kNone.
   const std::vector<int32_t>& source_gradients() const { return source_gradients_; }
@@ -77,6 +93,7 @@ class Capture final : public EagerInterpreter, public GradJournal {
   Attrs with_draw(const OpDef& op, const Attrs& attrs) override;
   void reading(const Tensor& leaf) override;
   void writing(const Tensor& leaf) override;
+  void asking(const Tensor& t) override;
 
  private:
   struct Geometry {
@@ -89,9 +106,10 @@ class Capture final : public EagerInterpreter, public GradJournal {
     Geometry geometry;
     ValueId value;
   };
-  struct Memory {           // of one storage
-    Tensor base;            // the first tensor seen on it; keeps the storage alive
-    ValueId value = kNone;  // what base's memory holds now
+  static bool known(const Tensor& t);  // the value is the same in every run
+  struct Memory {                      // of one storage
+    Tensor base;                       // the first tensor seen on it; keeps the storage alive
+    ValueId value = kNone;             // what base's memory holds now
     int32_t source = kNone;
     bool written = false;
     std::vector<Shown> shown;  // views already made of `value`
@@ -105,6 +123,11 @@ class Capture final : public EagerInterpreter, public GradJournal {
   void write(const Tensor& t, ValueId value);
   int32_t origin();
   LeafGradient& gradient_entry(const Tensor& leaf);
+  bool is_constant(const Memory& m) const;
+  bool lasts(const Tensor& leaf) const;
+  void note_alias(const Tensor& t, const Memory& m);
+  void settle_gradients();
+  void settle_flags();
 
   Graph graph_;
   std::unordered_map<Storage*, Memory> memories_;
@@ -112,18 +135,22 @@ class Capture final : public EagerInterpreter, public GradJournal {
   std::unordered_map<Storage*, bool> noted_constants_;
   std::unordered_map<Storage*, int32_t> argument_storages_;
   Tensors kept_;       // noted constants
+  Tensors given_;      // by input: the argument itself, until finish()
   Tensors stand_ins_;  // by input
   std::vector<Storage*> output_storages_;
   Tensors source_tensors_;
   std::vector<int32_t> source_gradients_;
   std::vector<LeafGradient> gradients_;
-  std::unordered_map<TensorBody*, size_t> gradient_index_;
+  std::unordered_map<TensorBody*, size_t> gradient_index_, flag_index_;
+  std::vector<Flag> flags_;
+  std::vector<Alias> aliases_;
+  std::unordered_set<TensorBody*> views_;  // made while capturing
   int32_t pending_draw_ = kNone, pending_host_ = kNone;
   size_t node_limit_ = SIZE_MAX;
   bool active_ = false, anomaly_before_ = false;
   Interpreter* interpreter_before_ = nullptr;
   GradJournal* journal_before_ = nullptr;
-  const char* refusal_before_ = nullptr;
+  ReadRefusal refusal_before_;
 };
 
 /// The capture of this thread, or null.

@@ -12,7 +12,7 @@ Capture::LeafGradient& Capture::gradient_entry(const Tensor& leaf) {
   auto [it, fresh] = gradient_index_.try_emplace(leaf.body(), gradients_.size());
   if (fresh) {
     const GradMeta* m = grad_meta(leaf);
-    gradients_.push_back({leaf, m ? m->grad : Tensor(), false, false, {}});
+    gradients_.push_back({leaf, m ? m->grad : Tensor(), false, false, {}, false, false});
   }
   return gradients_[it->second];
 }
@@ -29,6 +29,21 @@ void Capture::reading(const Tensor& leaf) {
 
 void Capture::writing(const Tensor& leaf) { gradient_entry(leaf).written = true; }
 
+void Capture::asking(const Tensor& t) {
+  if (is_abstract(t) || t->wrapped || noted_constants_.count(t->storage.get())) return;
+  auto [it, fresh] = flag_index_.try_emplace(t.body(), flags_.size());
+  if (fresh) flags_.push_back({t, requires_grad(t)});
+}
+
+/// Tensors from outside that share memory must share it in each run.
+void Capture::note_alias(const Tensor& t, const Memory& m) {
+  if (!active_ || is_abstract(t) || !t->wrapper || views_.count(t.body()) || noted_constants_.count(t->storage.get()))
+    return;
+  for (const Alias& a : aliases_)
+    if (a.tensor == t) return;
+  aliases_.push_back({t, m.base, t.offset() - m.base.offset(), t.shape(), t.strides()});
+}
+
 Capture::Output Capture::output(const Tensor& t) {
   Output o;
   ValueId v = value_of(t);
@@ -36,7 +51,7 @@ Capture::Output Capture::output(const Tensor& t) {
   o.shape = t.shape();
   o.strides = t.strides();
   o.offset = t.offset() - m.base.offset();
-  if (m.source != kNone && graph_.sources[static_cast<size_t>(m.source)].kind != GraphSource::Kind::Constant) {
+  if (m.source != kNone && !is_constant(m)) {
     o.source = m.source;
     return o;
   }
@@ -69,20 +84,56 @@ Tensors Capture::differentiable_sources() const {
 
 void Capture::finish() {
   for (const auto& [storage, m] : memories_)
-    if (m.written && m.source != kNone) graph_.results.push_back({GraphResult::Kind::Update, m.value, m.source});
+    if (m.written && m.source != kNone && !is_constant(m))
+      graph_.results.push_back({GraphResult::Kind::Update, m.value, m.source});
   std::stable_sort(graph_.results.begin(), graph_.results.end(), [](const GraphResult& a, const GraphResult& b) {
     if (a.kind != b.kind) return a.kind < b.kind;
     return a.kind == GraphResult::Kind::Update && a.source < b.source;
   });
+  settle_gradients();
+  settle_flags();
+  given_.clear();
+}
+
+/// Whether a leaf is there after the call: an argument, or a tensor that somebody outside holds.
+bool Capture::lasts(const Tensor& leaf) const {
+  for (const Tensor& s : stand_ins_)
+    if (s == leaf) return true;
+  return !is_abstract(leaf) && leaf->wrapper && !noted_constants_.count(leaf->storage.get());
+}
+
+void Capture::settle_gradients() {
   for (LeafGradient& g : gradients_) {
     Tensor after = std::exchange(g.after, {});
+    if (!lasts(g.leaf)) {
+      g = {};
+      continue;
+    }
     g.changed = g.written && !(after.defined() && after == g.before);
-    if (!g.changed || !after.defined()) continue;
+    if (!g.changed) continue;
+    for (size_t i = 0; i < stand_ins_.size() && i < given_.size(); ++i)
+      check_runtime(!(stand_ins_[i] == g.leaf) || is_leaf(given_[i]),
+                    "backward() inside a compiled function reaches its argument ",
+                    graph_.sources[static_cast<size_t>(memory_of(g.leaf).source)].name, ", ", g.leaf,
+                    ", which was computed outside; pass detach() of it, or call backward() outside");
+    if (!after.defined()) continue;
     check_runtime(is_abstract(after), "a gradient was set to a tensor, ", after,
                   ", that the compiled function did not compute; set it outside");
     // The leaf must be a source, so that the result can name it.
     value_of(g.leaf);
+    g.result = true;
     graph_.results.push_back({GraphResult::Kind::Gradient, value_of(after), memory_of(g.leaf).source});
+  }
+}
+
+/// requires_grad of what is outside must be at the end what it was.
+void Capture::settle_flags() {
+  std::erase_if(aliases_, [](const Alias& a) { return a.tensor->use_count() == 1; });
+  for (const Flag& f : flags_) {
+    if (!f.tensor->wrapper || requires_grad(f.tensor) == f.requires_grad) continue;
+    if (is_leaf(f.tensor)) set_requires_grad(f.tensor, f.requires_grad);
+    fail(ErrorKind::Runtime, "requires_grad of ", f.tensor, " is ", f.requires_grad ? "True" : "False",
+         " before the compiled function and not after it; change it outside");
   }
 }
 

@@ -1,6 +1,8 @@
 // Running a compiled function.
 #include "compiler/program/program.h"
 
+#include <algorithm>
+
 #include "autograd/node.h"
 #include "base/error.h"
 #include "compiler/lower.h"
@@ -26,6 +28,14 @@ void Workspace::release() {
   bytes_ = 0;
 }
 
+/// The argument that a stand-in stood for, or -1.
+static int32_t input_of(const Capture& capture, const Tensor& leaf) {
+  int32_t inputs = 0;
+  for (const GraphSource& s : capture.graph().sources)
+    if (s.kind == GraphSource::Kind::Input && capture.input_stand_in(inputs++) == leaf) return inputs - 1;
+  return -1;
+}
+
 ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outputs) {
   ProgramParts parts;
   parts.graph = capture.graph();
@@ -36,7 +46,9 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
       parts.stand_ins.push_back(capture.input_stand_in(inputs));
       s.input = inputs++;
     } else if (int32_t g = capture.source_gradients()[i]; g != kNone) {
-      s.leaf = capture.gradients()[static_cast<size_t>(g)].leaf;
+      const Tensor& leaf = capture.gradients()[static_cast<size_t>(g)].leaf;
+      s.grad_of_input = input_of(capture, leaf);
+      if (s.grad_of_input < 0) s.leaf = leaf;
     } else {
       s.tensor = capture.source_tensors()[i];
     }
@@ -44,6 +56,8 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   }
   parts.outputs = std::move(outputs);
   parts.gradients = capture.gradients();
+  parts.flags = capture.flags();
+  parts.aliases = capture.aliases();
   return parts;
 }
 
@@ -53,7 +67,11 @@ static Graph optimised(Graph graph, const PipelineOptions& options, PipelineResu
 }
 
 Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const PipelineOptions& options)
-    : outputs_(parts.outputs), workspace_(std::move(workspace)), chain_(lower(optimised(parts.graph, options, passes_))) {
+    : outputs_(parts.outputs),
+      flags_(parts.flags),
+      aliases_(parts.aliases),
+      workspace_(std::move(workspace)),
+      chain_(lower(optimised(parts.graph, options, passes_))) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {
@@ -61,28 +79,28 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
     plan_source[i] = static_cast<int32_t>(sources_.size());
     sources_.push_back(parts.sources[i]);
   }
-  for (const Capture::LeafGradient& g : parts.gradients) {
-    if (g.read) expected_.push_back({g.leaf, g.before.defined(), g.before.defined() ? g.before.spec() : TensorSpec{}});
-    if (!g.changed) continue;
-    GradientResult entry;
-    entry.read = g.read && g.before.defined();
-    entry.leaf = g.leaf;
-    for (size_t i = 0; i < parts.stand_ins.size(); ++i)
-      if (parts.stand_ins[i] == g.leaf) entry.input = static_cast<int32_t>(i);
-    gradients_.push_back(entry);
-  }
-  std::vector<int32_t> output_result;
+  std::vector<int32_t> output_result, gradient_result;
   int32_t result = 0;
   for (const GraphResult& r : graph.results) {
     if (r.kind == GraphResult::Kind::Output) output_result.push_back(result++);
-    if (r.kind != GraphResult::Kind::Gradient) continue;
-    const ProgramSource& s = parts.sources[static_cast<size_t>(r.source)];
-    for (GradientResult& g : gradients_)
-      if (s.input >= 0 ? g.input == s.input : g.leaf == s.tensor) g.result = result;
-    ++result;
+    if (r.kind == GraphResult::Kind::Gradient) gradient_result.push_back(result++);
+  }
+  size_t next = 0;
+  for (const Capture::LeafGradient& g : parts.gradients) {
+    const auto stand_in = std::find(parts.stand_ins.begin(), parts.stand_ins.end(), g.leaf);
+    const bool argument = stand_in != parts.stand_ins.end();
+    if (g.read && !argument)  // those of arguments are in the key of the call
+      expected_.push_back({g.leaf, g.before.defined(), g.before.defined() ? g.before.spec() : TensorSpec{}});
+    if (!g.changed) continue;
+    GradientResult entry;
+    entry.read = g.read && g.before.defined();
+    if (!argument) entry.leaf = g.leaf;
+    if (argument) entry.input = static_cast<int32_t>(stand_in - parts.stand_ins.begin());
+    if (g.result) entry.result = gradient_result.at(next++);
+    gradients_.push_back(entry);
   }
   for (const PlanSource& s : plan().sources) writes_ = writes_ || s.written;
-  size_t next = 0;
+  next = 0;
   for (const Capture::Output& o : outputs_) {
     output_sources_.push_back(o.source == kNone ? kNone : plan_source[static_cast<size_t>(o.source)]);
     output_results_.push_back(o.source == kNone ? output_result.at(next++) : kNone);
@@ -92,6 +110,7 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
 const Tensor& Program::source(size_t i, std::span<const Tensor> inputs) const {
   const ProgramSource& s = sources_[i];
   if (s.input >= 0) return inputs[static_cast<size_t>(s.input)];
+  if (s.grad_of_input >= 0) return grad_meta(inputs[static_cast<size_t>(s.grad_of_input)])->grad;
   return s.leaf.defined() ? grad_meta(s.leaf)->grad : s.tensor;
 }
 
@@ -100,8 +119,8 @@ std::string Program::state_problem() const {
     const GradMeta* m = grad_meta(e.leaf);
     const bool present = m && m->grad.defined();
     if (present != e.present) return present ? "a gradient is there that was None" : "a gradient is None";
-    if (present && (m->grad.shape() != e.spec.shape || m->grad.dtype() != e.spec.dtype ||
-                    m->grad.strides() != e.spec.strides))
+    if (present &&
+        (m->grad.shape() != e.spec.shape || m->grad.dtype() != e.spec.dtype || m->grad.strides() != e.spec.strides))
       return "a gradient changed its layout";
   }
   for (size_t i = 0; i < sources_.size(); ++i) {
@@ -111,19 +130,40 @@ std::string Program::state_problem() const {
     if (s.tensor.dtype() != want.dtype || s.tensor.shape() != want.shape || s.tensor.strides() != want.strides)
       return text("state ", want, " is now ", s.tensor);
   }
+  for (const Capture::Flag& f : flags_)
+    if (requires_grad(f.tensor) != f.requires_grad)
+      return text("requires_grad of ", f.tensor, " is ", f.requires_grad ? "False" : "True", " now");
+  for (const Capture::Alias& a : aliases_)
+    if (a.tensor->storage.get() != a.base->storage.get() || a.tensor.offset() - a.base.offset() != a.offset ||
+        a.tensor.shape() != a.shape || a.tensor.strides() != a.strides)
+      return text("state ", a.tensor, " lies elsewhere now");
+  if (!separate_state()) return "two tensors of the state share memory now";
   return {};
 }
 
-bool Program::state_holds() const {
-  if (!expected_.empty()) return state_problem().empty();
+bool Program::state_holds() const { return state_problem().empty(); }
+
+/// The sources that are state were different memory when they were captured; `x.data = y` may change that.
+bool Program::separate_state() const {
+  bool moved = memories_.empty();
+  memories_.resize(sources_.size());
   for (size_t i = 0; i < sources_.size(); ++i) {
-    const ProgramSource& s = sources_[i];
-    if (!s.tensor.defined()) continue;
-    const TensorSpec& want = plan().sources[i].spec;
-    if (s.tensor.dtype() != want.dtype || s.tensor.shape() != want.shape || s.tensor.strides() != want.strides)
-      return false;
+    const Tensor& t = sources_[i].tensor;
+    const Storage* now = t.defined() ? t->storage.get() : nullptr;
+    moved = std::exchange(memories_[i], now) != now || moved;
   }
-  return true;
+  if (!moved) return true;
+  std::vector<const Storage*> sorted = memories_;
+  std::erase(sorted, nullptr);
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+}
+
+Tensors Program::state() const {
+  Tensors list;
+  for (const ProgramSource& s : sources_)
+    if (s.tensor.defined()) list.push_back(s.tensor);
+  return list;
 }
 
 Tensor Program::result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const {
@@ -158,7 +198,8 @@ void Program::check_separate(std::span<const Tensor> inputs) const {
     for (size_t j = 0; j < sources_.size(); ++j)
       check_runtime(j == i || source(j, inputs)->storage.get() != memory || !memory->bytes() ||
                         !(plan().sources[i].written || plan().sources[j].written),
-                    "argument ", plan().sources[i].name, " shares memory with another tensor of the compiled function, ",
+                    "argument ", plan().sources[i].name,
+                    " shares memory with another tensor of the compiled function, ",
                     "one of which it writes; clone() it first");
   }
 }

@@ -26,18 +26,21 @@ class Workspace : public RefCounted {
 
 /// Where the tensor of a source comes from in each run.
 struct ProgramSource {
-  Tensor tensor;       // state
-  Tensor leaf;         // or the gradient of this leaf
-  int32_t input = -1;  // or an argument
+  Tensor tensor;               // state
+  Tensor leaf;                 // or the gradient of this leaf
+  int32_t input = -1;          // or an argument
+  int32_t grad_of_input = -1;  // or the gradient of an argument
 };
 
 /// A graph and how it is tied to tensors.
 struct ProgramParts {
   Graph graph;
-  std::vector<ProgramSource> sources;          // by source of the graph; nothing for constants
-  std::vector<Capture::Output> outputs;        // in the order in which the function returned them
+  std::vector<ProgramSource> sources;    // by source of the graph; nothing for constants
+  std::vector<Capture::Output> outputs;  // in the order in which the function returned them
   std::vector<Capture::LeafGradient> gradients;
-  std::vector<Tensor> stand_ins;               // by argument: what stood for it while capturing
+  std::vector<Capture::Flag> flags;
+  std::vector<Capture::Alias> aliases;
+  std::vector<Tensor> stand_ins;  // by argument: what stood for it while capturing
 };
 
 /// The parts of a finished capture.
@@ -55,6 +58,8 @@ class Program {
   Tensors run(std::span<const Tensor> inputs, std::span<const double> host);
   std::vector<int64_t> run_timed(std::span<const Tensor> inputs, std::span<const double> host);
 
+  /// Tensors that are read or written in each run, without gradients.
+  Tensors state() const;
   /// Why the state does not fit any more ("the gradient of fc1.weight is there now"), or empty.
   std::string state_problem() const;
   bool state_holds() const;  // the same, as yes or no
@@ -71,6 +76,7 @@ class Program {
   Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;
   void drop_old_gradients(std::span<const Tensor> inputs) const;
   void check_separate(std::span<const Tensor> inputs) const;
+  bool separate_state() const;
   void set_gradients(std::span<const Tensor> inputs, const std::vector<Ref<Storage>>& memory);
 
   std::vector<ProgramSource> sources_;  // of the plan: without constants
@@ -84,6 +90,9 @@ class Program {
     TensorSpec spec;
   };
   std::vector<Expected> expected_;
+  std::vector<Capture::Flag> flags_;
+  std::vector<Capture::Alias> aliases_;
+  mutable std::vector<const Storage*> memories_;  // of the sources that are state, when last looked at
   Ref<Workspace> workspace_;
   PipelineResult passes_;
   Chain chain_;

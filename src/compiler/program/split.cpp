@@ -58,15 +58,19 @@ ValueId Splitter::import(ValueId v) {
   if (v == kNone) return kNone;
   ValueId& known = map_[static_cast<size_t>(v)];
   if (known != kNone) return known;
-  if (int32_t source = joint_.graph.source_of(v); source != kNone) return known = import_source(source);
-  const NodeId id = joint_.graph.values[static_cast<size_t>(v)].producer;
-  const Node& n = joint_.graph.node(id);
   Graph& g = parts_.backward.graph;
-  if (get_op(n.op).kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
-    ValueId x = import(n.inputs[0]);
-    return map_[static_cast<size_t>(v)] = g.add(n.op, {x}, n.attrs, joint_.graph.spec(v), n.origin);
+  if (int32_t source = joint_.graph.source_of(v); source == kNone) {
+    const NodeId id = joint_.graph.values[static_cast<size_t>(v)].producer;
+    const Node& n = joint_.graph.node(id);
+    if (get_op(n.op).kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
+      ValueId x = import(n.inputs[0]);
+      return map_[static_cast<size_t>(v)] = g.add(n.op, {x}, n.attrs, joint_.graph.spec(v), n.origin);
+    }
+    if (!in_forward_[static_cast<size_t>(id)]) bug("a value of the backward pass is used before it is made");
+  } else if (const ProgramSource& s = joint_.sources[static_cast<size_t>(source)];
+             !s.leaf.defined() && s.grad_of_input < 0) {
+    return known = import_source(source);  // gradients come and go: they are saved as what is computed
   }
-  if (!in_forward_[static_cast<size_t>(id)]) bug("a value of the backward pass is used before it is made");
   late_.push_back({static_cast<int32_t>(g.sources.size()), static_cast<int32_t>(saved_.size()), true});
   saved_.push_back(v);
   ValueId made = g.add_source(GraphSource::Kind::Input, joint_.graph.spec(v), text("saved", saved_.size() - 1));
@@ -109,7 +113,8 @@ void Splitter::make_backward() {
   }
   // Gradients of outputs are arguments 0.. whether they are read or not.
   for (size_t i = 0; i < joint.sources.size(); ++i)
-    if (joint_.sources[i].input >= arguments_) map_[static_cast<size_t>(joint.sources[i].value)] = import_source(static_cast<int32_t>(i));
+    if (joint_.sources[i].input >= arguments_)
+      map_[static_cast<size_t>(joint.sources[i].value)] = import_source(static_cast<int32_t>(i));
   for (size_t i = keep.size(); i-- > 0;) copy_node(keep[i], g);
   int32_t group = 0;
   for (const Capture::Output& from : results) {

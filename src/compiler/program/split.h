@@ -6,8 +6,9 @@
 namespace hw {
 
 struct SplitParts {
-  ProgramParts forward;   // outputs: the function's, then `num_saved` values for the backward pass
-  ProgramParts backward;  // arguments: gradients of outputs, saved values, then the function's arguments listed in `arguments`
+  ProgramParts forward;  // outputs: the function's, then `num_saved` values for the backward pass
+  ProgramParts
+      backward;  // arguments: gradients of outputs, saved values, then the function's arguments listed in `arguments`
   int32_t num_saved = 0;
   std::vector<int32_t> arguments;  // of the function, that backward reads
 };

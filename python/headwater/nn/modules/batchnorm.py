@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import headwater as hw
 
+from ... import recording
 from .. import init
 from ..parameter import Parameter
 from .module import Module
@@ -101,6 +102,11 @@ class _BatchNorm(_NormBase):
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # cumulative average
+                if recording.current is not None:
+                    raise RuntimeError(
+                        f"{self!r}: momentum=None averages over a number of batches that Python reads in each step, which a compiled "
+                        "function cannot do while training; give momentum a number"
+                    )
                 momentum = 1.0 / float(self.num_batches_tracked)
         running = not self.training or self.track_running_stats
         return hw.batch_norm(

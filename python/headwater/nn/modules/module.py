@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, MutableMapping
+from functools import partial
 from typing import Any, TypeVar
 
 import headwater as hw
 
+from ... import recording
 from ..parameter import Buffer, Parameter
 from .hooks import CallHooks, RemovableHandle, call_with_hooks, every_module
 from .state import Stateful
@@ -342,6 +344,8 @@ class Module(Stateful):
         """Training mode (dropout, batch statistics) for this module and its descendants."""
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {mode!r}")
+        if recording.current is not None and self.training != mode:
+            recording.current.effect(partial(vars(self).update, training=mode), partial(vars(self).update, training=not mode))
         self.training = mode
         for child in self.children():
             child.train(mode)
