@@ -6,6 +6,7 @@
 #include "autograd/mode.h"
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "bind/plan_data.h"
 #include "bind/program.h"
 #include "compiler/capture/capture.h"
 #include "compiler/program/split.h"
@@ -144,6 +145,7 @@ void bind_capture(nb::module_& m) {
                               PyProgram{std::make_shared<Program>(parts.backward, w.workspace, options)},
                               parts.num_saved, parts.arguments);
       });
+  m.def("pass_list", &pass_list);
   m.attr("most_symbols") = kMostSymbols;
   m.def("symbol_number", &symbol_number);
   m.def("is_symbolic", [](int64_t n, size_t symbols) { return formula_of(n, symbols).set != 0; });
@@ -167,6 +169,7 @@ void bind_program(nb::module_& m) {
       .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })
       .def("plan_text", [](PyProgram& p) { return plan_text(p.program->plan()); })
       .def("state", [](PyProgram& p) { return list_of(p.program->state()); })
+      .def("plan_data", [](PyProgram& p) { return plan_data(*p.program); })
       .def("state_problem", [](PyProgram& p) { return p.program->state_problem(); })
       .def_prop_ro("arena_bytes", [](PyProgram& p) { return p.program->plan().arena_bytes; })
       .def_prop_ro("arena_lower_bound", [](PyProgram& p) { return p.program->plan().arena_lower_bound; })

@@ -9,6 +9,7 @@ import headwater as hw
 
 from .. import _C, recording
 from .._C import Tensor
+from .inspection import Inspection, inspection_of, register
 from .origins import user_line
 from .program import Captured, Variant, capture
 from .session import CompileError
@@ -38,6 +39,7 @@ class CompiledFunction(_C.Dispatch):
         self._captures = 0
         self._last_reason = ""
         functools.update_wrapper(self, function, updated=())
+        register(self)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         if recording.current is not None:  # part of another function that is being captured
@@ -147,6 +149,10 @@ class CompiledFunction(_C.Dispatch):
     def last_reason(self) -> str:
         """Why the last recapture was necessary, if a guard failed."""
         return self._last_reason
+
+    def inspect(self) -> Inspection:
+        """What it became: passes, kernels and memory of each program. Print it, or `.write_html("step.html")`."""
+        return inspection_of(self)
 
     def release(self) -> None:
         """Gives the working memory back; the next run takes it again."""

@@ -6,6 +6,7 @@ from typing import Any
 from .. import nn
 from .function import CompiledFunction
 
+_COMPILED = frozenset({"captures", "variants", "last_reason", "inspect", "release", "reset"})
 _OWN = frozenset({"_original", "_compiled", "__call__", "forward", "__class__", "__dict__"})
 
 
@@ -23,7 +24,7 @@ class CompiledModule(nn.Module):
     def __getattribute__(self, name: str) -> Any:
         if name in _OWN:
             return object.__getattribute__(self, name)
-        if name in ("captures", "variants", "release", "reset"):
+        if name in _COMPILED:
             return getattr(object.__getattribute__(self, "_compiled"), name)
         return getattr(object.__getattribute__(self, "_original"), name)
 

@@ -49,6 +49,12 @@ class Variant:
         if plain and flat:
             _C.dispatch_add(function, tensors, self._guards.native, self.program, self._single)
 
+    def programs(self) -> list[tuple[str, Any]]:
+        """The program, or those of the forward and the backward pass, with what to call them."""
+        if not isinstance(self._backward, _Backward):
+            return [("", self.program)]
+        return [(", forward", self.program), (", backward", self._backward._program)]
+
     def outdated(self) -> str:
         """Why the program does not fit any more; empty if it does."""
         return self._guards.changed() or self.program.state_problem()

@@ -1,0 +1,130 @@
+// A plan written out as dicts and lists. Tensors are shown as text: "f32[64, 784]".
+#include "bind/plan_data.h"
+
+#include <string>
+
+#include "base/text.h"
+
+namespace nb = nanobind;
+
+namespace hw::bind {
+
+namespace {
+
+std::string_view kind_name(PlanBuffer::Kind kind) {
+  static constexpr std::string_view kNames[] = {"arena", "source", "constant", "output"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+nb::str str(std::string_view s) { return nb::str(s.data(), s.size()); }
+
+nb::list records(const PipelineResult& result) {
+  nb::list list;
+  for (const PassRecord& r : result.records) {
+    nb::dict d;
+    d["name"] = str(r.name);
+    d["stage"] = str(stage_name(r.stage));
+    d["off"] = r.off;
+    d["changed"] = r.changed;
+    d["nodes_before"] = r.nodes_before;
+    d["nodes_after"] = r.nodes_after;
+    d["nanoseconds"] = r.nanoseconds;
+    list.append(d);
+  }
+  return list;
+}
+
+nb::list buffers(const Plan& plan) {
+  nb::list list;
+  for (const PlanBuffer& b : plan.buffers) {
+    nb::dict d;
+    d["kind"] = str(kind_name(b.kind));
+    d["index"] = b.index;
+    d["offset"] = b.offset;
+    d["bytes"] = b.bytes;
+    list.append(d);
+  }
+  return list;
+}
+
+nb::list tensors(const Plan& plan) {
+  nb::list list;
+  for (const PlanTensor& t : plan.tensors) {
+    nb::dict d;
+    d["buffer"] = t.buffer;
+    d["offset"] = t.offset;
+    d["spec"] = str(text(t.spec));
+    list.append(d);
+  }
+  return list;
+}
+
+nb::list numbers(const std::vector<int32_t>& values) {
+  nb::list list;
+  for (int32_t v : values) list.append(v);
+  return list;
+}
+
+nb::list steps(const Program& program) {
+  const Plan& plan = program.plan();
+  nb::list list;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& s = plan.steps[i];
+    nb::list body;
+    if (s.loop >= 0)
+      for (const PlanStep& b : plan.loops[static_cast<size_t>(s.loop)].body) body.append(str(b.op));
+    nb::dict d;
+    d["op"] = str(s.op);
+    d["kernel"] = str(program.chain().kernel_name(i));
+    d["origin"] = str(plan.origins[static_cast<size_t>(s.origin)]);
+    d["inputs"] = numbers(s.inputs);
+    d["outputs"] = numbers(s.outputs);
+    d["body"] = body;
+    list.append(d);
+  }
+  return list;
+}
+
+nb::list sources(const Plan& plan) {
+  nb::list list;
+  for (const PlanSource& s : plan.sources) {
+    nb::dict d;
+    d["name"] = str(s.name);
+    d["spec"] = str(text(s.spec));
+    d["bytes"] = s.spec.numel() * dtype_size(s.spec.dtype);
+    d["state"] = s.state;
+    d["written"] = s.written;
+    list.append(d);
+  }
+  return list;
+}
+
+}  // namespace
+
+nb::dict plan_data(const Program& program) {
+  const Plan& plan = program.plan();
+  nb::dict d;
+  d["name"] = str(plan.name);
+  d["passes"] = records(program.passes());
+  d["arena_bytes"] = plan.arena_bytes;
+  d["arena_lower_bound"] = plan.arena_lower_bound;
+  d["memory_bytes"] = program.chain().memory_bytes();
+  d["buffers"] = buffers(plan);
+  d["tensors"] = tensors(plan);
+  d["steps"] = steps(program);
+  d["sources"] = sources(plan);
+  nb::list constants, outputs;
+  for (const Tensor& t : plan.constants) constants.append(t.nbytes());
+  for (int64_t bytes : plan.outputs) outputs.append(bytes);
+  d["constants"] = constants;
+  d["outputs"] = outputs;
+  return d;
+}
+
+nb::list pass_list() {
+  nb::list list;
+  for (const Pass& p : pipeline()) list.append(nb::make_tuple(str(p.name), str(stage_name(p.stage)), str(p.doc)));
+  return list;
+}
+
+}  // namespace hw::bind
