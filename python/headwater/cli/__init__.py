@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `headwater ops`, `headwater demo`; also as `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `demo`; also as `python -m headwater`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ def _parser() -> argparse.ArgumentParser:
 
     ops = commands.add_parser("ops", help="list the operators, or print all that is declared of one")
     ops.add_argument("names", nargs="*", metavar="NAME")
+
+    inspect = commands.add_parser("inspect", help="run a script and show what became of its compiled functions")
+    inspect.add_argument("--out", metavar="DIR", help="also write a page with the memory map for each function")
+    inspect.add_argument("--json", action="store_true", help="as JSON; what the script prints goes to stderr")
+    inspect.add_argument("--tensors", type=int, default=12, metavar="N", help="how many tensors to list (default: %(default)s)")
+    inspect.add_argument("-m", action="store_true", dest="is_module", help="TARGET is a module, as in python -m")
+    inspect.add_argument("target", metavar="TARGET", help="a script, or script.py:NAME for one function only")
+    inspect.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the script")
+
+    passes = commands.add_parser("passes", help="list what the compiler does to a graph, in order")
+    passes.add_argument("--json", action="store_true", help="as JSON")
 
     demo = commands.add_parser("demo", help="train on real handwritten digits, save, reload, predict, draw")
     demo.add_argument("--out", default="headwater-demo", metavar="DIR", help="where files go (default: %(default)s)")
@@ -53,6 +64,15 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         from headwater import ops
 
         return ops.main(arguments.names)
+    if arguments.command == "inspect":
+        from .inspect import main as inspect_main
+
+        a = arguments
+        return inspect_main(a.target, a.arguments, a.is_module, a.json, a.out, a.tensors)
+    if arguments.command == "passes":
+        from .inspect import passes_main
+
+        return passes_main(arguments.json)
     if arguments.command == "demo":
         from .demo import main as demo_main
         from .demo import predict_main
