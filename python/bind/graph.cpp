@@ -158,7 +158,7 @@ std::vector<ValueId> insert(PyGraph& p, const std::string& op, nb::sequence inpu
     if (read.back() != kNone) check_value(p.graph, read.back());
   }
   const OpDef& def = get_op(op);
-  Node trial{op, read, {}, def.default_attrs(), {}, {}, 0};
+  Node trial{op, read, {}, def.default_attrs(), {}, 0, {}};
   for (auto [key, value] : attrs) {
     const int i = def.attr_index(nb::cast<std::string>(key));
     check(i >= 0, op, " has no attribute '", nb::cast<std::string>(key), "'");
