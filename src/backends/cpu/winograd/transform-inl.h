@@ -1,0 +1,186 @@
+// Winograd's transforms of tiles and weights, a vector of channels at a time. Included by winograd_f32.cpp once per target.
+
+#include <algorithm>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace hw {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, kWinogradPanel>;
+using Vec = hn::VFromD<Floats>;
+constexpr int64_t kWinogradLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
+
+template <int kTile>
+struct Transform;
+
+/// Points 0, 1, -1, infinity.
+template <>
+struct Transform<2> {
+  static HWY_INLINE void input(const Vec (&x)[4], Vec (&y)[4]) {
+    y[0] = hn::Sub(x[2], x[0]);
+    y[1] = hn::Add(x[2], x[1]);
+    y[2] = hn::Sub(x[2], x[1]);
+    y[3] = hn::Sub(x[3], x[1]);
+  }
+  static HWY_INLINE void weight(const Vec (&g)[3], Vec (&y)[4]) {
+    const Vec half = hn::Set(Floats(), 0.5f), even = hn::Mul(hn::Add(g[0], g[2]), half), odd = hn::Mul(g[1], half);
+    y[0] = hn::Neg(g[0]);
+    y[1] = hn::Add(even, odd);
+    y[2] = hn::Sub(even, odd);
+    y[3] = g[2];
+  }
+  static HWY_INLINE void output(const Vec (&x)[4], Vec (&y)[2]) {
+    y[0] = hn::Add(x[0], hn::Add(x[1], x[2]));
+    y[1] = hn::Add(x[3], hn::Sub(x[1], x[2]));
+  }
+};
+
+/// Points 0, a, -a, b, -b, infinity. Even and odd powers apart: each pair of points shares them.
+template <>
+struct Transform<4> {
+  static constexpr float a = kWinogradNear, b = kWinogradFar;
+  static HWY_INLINE Vec set(double value) { return hn::Set(Floats(), static_cast<float>(value)); }
+  static HWY_INLINE void input(const Vec (&x)[6], Vec (&y)[6]) {
+    const Vec sum = set(a * a + b * b), product = set(a * a * b * b), a2 = set(a * a), b2 = set(b * b);
+    y[0] = hn::MulAdd(product, x[0], hn::NegMulAdd(sum, x[2], x[4]));
+    y[5] = hn::MulAdd(product, x[1], hn::NegMulAdd(sum, x[3], x[5]));
+    const Vec even_a = hn::NegMulAdd(b2, x[2], x[4]), odd_a = hn::NegMulAdd(b2, x[1], x[3]);
+    const Vec even_b = hn::NegMulAdd(a2, x[2], x[4]), odd_b = hn::NegMulAdd(a2, x[1], x[3]);
+    y[1] = hn::MulAdd(set(a), odd_a, even_a);
+    y[2] = hn::NegMulAdd(set(a), odd_a, even_a);
+    y[3] = hn::MulAdd(set(b), odd_b, even_b);
+    y[4] = hn::NegMulAdd(set(b), odd_b, even_b);
+  }
+  static HWY_INLINE void weight(const Vec (&g)[3], Vec (&y)[6]) {
+    constexpr double da = a, db = b, at_a = 2 * da * da * (da * da - db * db), at_b = 2 * db * db * (db * db - da * da);
+    const Vec even_a = hn::MulAdd(set(da * da / at_a), g[2], hn::Mul(set(1 / at_a), g[0]));
+    const Vec even_b = hn::MulAdd(set(db * db / at_b), g[2], hn::Mul(set(1 / at_b), g[0]));
+    y[0] = hn::Mul(set(1 / (da * da * db * db)), g[0]);
+    y[1] = hn::MulAdd(set(da / at_a), g[1], even_a);
+    y[2] = hn::NegMulAdd(set(da / at_a), g[1], even_a);
+    y[3] = hn::MulAdd(set(db / at_b), g[1], even_b);
+    y[4] = hn::NegMulAdd(set(db / at_b), g[1], even_b);
+    y[5] = g[2];
+  }
+  static HWY_INLINE void output(const Vec (&x)[6], Vec (&y)[4]) {
+    const Vec even_a = hn::Add(x[1], x[2]), odd_a = hn::Sub(x[1], x[2]);
+    const Vec even_b = hn::Add(x[3], x[4]), odd_b = hn::Sub(x[3], x[4]);
+    y[0] = hn::Add(x[0], hn::Add(even_a, even_b));
+    y[1] = hn::MulAdd(set(b), odd_b, hn::Mul(set(a), odd_a));
+    y[2] = hn::MulAdd(set(b * b), even_b, hn::Mul(set(a * a), even_a));
+    y[3] = hn::MulAdd(set(b * b * b), odd_b, hn::MulAdd(set(a * a * a), odd_a, x[5]));
+  }
+};
+
+/// B^T d B of one tile: rows of pixels `row_step` apart, pixels kWinogradPanel apart; results `step` apart.
+template <int kTile>
+HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, float* HWY_RESTRICT to, int64_t step) {
+  constexpr int n = kTile + 2;
+  const Floats d;
+  HWY_ALIGN float middle[n * n * kWinogradLanes];
+#pragma GCC unroll 6
+  for (int j = 0; j < n; ++j) {
+    Vec x[n], y[n];
+#pragma GCC unroll 6
+    for (int i = 0; i < n; ++i) x[i] = hn::Load(d, from + i * row_step + j * kWinogradPanel);
+    Transform<kTile>::input(x, y);
+#pragma GCC unroll 6
+    for (int i = 0; i < n; ++i) hn::Store(y[i], d, middle + (i * n + j) * kWinogradLanes);
+  }
+#pragma GCC unroll 6
+  for (int i = 0; i < n; ++i) {
+    Vec x[n], y[n];
+#pragma GCC unroll 6
+    for (int j = 0; j < n; ++j) x[j] = hn::Load(d, middle + (i * n + j) * kWinogradLanes);
+    Transform<kTile>::input(x, y);
+#pragma GCC unroll 6
+    for (int j = 0; j < n; ++j) hn::Store(y[j], d, to + (i * n + j) * step);
+  }
+}
+
+/// A^T m A + bias of one tile: products `step` apart; rows of pixels `row_step` apart.
+template <int kTile, bool kRelu>
+HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const float* HWY_RESTRICT bias,
+                            float* HWY_RESTRICT to, int64_t row_step) {
+  constexpr int n = kTile + 2;
+  const Floats d;
+  HWY_ALIGN float middle[kTile * n * kWinogradLanes];
+#pragma GCC unroll 6
+  for (int j = 0; j < n; ++j) {
+    Vec x[n], y[kTile];
+#pragma GCC unroll 6
+    for (int i = 0; i < n; ++i) x[i] = hn::Load(d, from + (i * n + j) * step);
+    Transform<kTile>::output(x, y);
+#pragma GCC unroll 6
+    for (int i = 0; i < kTile; ++i) hn::Store(y[i], d, middle + (i * n + j) * kWinogradLanes);
+  }
+  const Vec added = hn::Load(d, bias), zero = hn::Zero(d);
+#pragma GCC unroll 6
+  for (int i = 0; i < kTile; ++i) {
+    Vec x[n], y[kTile];
+#pragma GCC unroll 6
+    for (int j = 0; j < n; ++j) x[j] = hn::Load(d, middle + (i * n + j) * kWinogradLanes);
+    Transform<kTile>::output(x, y);
+#pragma GCC unroll 6
+    for (int j = 0; j < kTile; ++j) {
+      Vec value = hn::Add(y[j], added);
+      if (kRelu) value = hn::IfThenElse(hn::Lt(value, zero), zero, value);  // NaN stays
+      hn::Store(value, d, to + i * row_step + j * kWinogradPanel);
+    }
+  }
+}
+
+/// G g G^T for a vector of output channels: nine weights to (tile + 2)^2 products, `step` apart.
+template <int kTile>
+HWY_INLINE void weight_tile(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, int64_t step) {
+  constexpr int n = kTile + 2;
+  const Floats d;
+  Vec middle[n][3];
+#pragma GCC unroll 3
+  for (int j = 0; j < 3; ++j) {
+    Vec g[3], y[n];
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; ++i) g[i] = hn::Load(d, from + (i * 3 + j) * kWinogradPanel);
+    Transform<kTile>::weight(g, y);
+#pragma GCC unroll 6
+    for (int i = 0; i < n; ++i) middle[i][j] = y[i];
+  }
+#pragma GCC unroll 6
+  for (int i = 0; i < n; ++i) {
+    Vec y[n];
+    Transform<kTile>::weight(middle[i], y);
+#pragma GCC unroll 6
+    for (int j = 0; j < n; ++j) hn::StoreU(y[j], d, to + (i * n + j) * step);
+  }
+}
+
+template <int kTile>
+void pack_weights(const WinogradWeights& w, const float* data, int64_t first, int64_t last, float* packed) {
+  constexpr int64_t products = (kTile + 2) * (kTile + 2);
+  const int64_t k = (w.in_channels + 3) / 4 * 4, step = k * kWinogradPanel;
+  HWY_ALIGN float taps[9 * kWinogradPanel] = {};
+  for (int64_t panel = first; panel < last; ++panel) {
+    float* to = packed + panel * products * step;
+    const int64_t channels = std::min(kWinogradPanel, w.out_channels - panel * kWinogradPanel);
+    if (channels < kWinogradPanel) std::fill_n(taps, 9 * kWinogradPanel, 0.0f);
+    for (int64_t p = 0; p < w.in_channels; ++p) {
+      const float* from = data + w.offset + panel * kWinogradPanel * w.out_step + p * w.in_step;
+      for (int64_t o = 0; o < channels; ++o)
+        for (int64_t i = 0; i < 3; ++i)
+          for (int64_t j = 0; j < 3; ++j)
+            taps[(i * 3 + j) * kWinogradPanel + o] = from[o * w.out_step + i * w.row_step + j * w.column_step];
+      for (int64_t o = 0; o < kWinogradPanel; o += kWinogradLanes)
+        weight_tile<kTile>(taps + o, to + p * kWinogradPanel + o, step);
+    }
+    for (int64_t i = 0; i < products; ++i)
+      std::fill_n(to + i * step + w.in_channels * kWinogradPanel, (k - w.in_channels) * kWinogradPanel, 0.0f);
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace hw
+HWY_AFTER_NAMESPACE();

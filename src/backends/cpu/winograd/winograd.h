@@ -1,0 +1,53 @@
+// Winograd convolution of contiguous f32 images, for each instruction set: the three steps over a range of tiles.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/conv/winograd.h"
+
+namespace hw {
+
+/// How the tiles are cut so that what lies between the steps stays in the cache. Tiles are counted along x, then y, then batch.
+struct WinogradPlan {
+  WinogradSizes sizes;
+  bool relu = false;
+  int64_t tiles_each = 1,
+          panels_each = 1;  // most tiles of one range, and panels of 16 output channels multiplied at a time
+
+  // Elements between two products of transformed inputs and outputs; an odd number of lines, so that they fall on all sets.
+  int64_t input_step() const { return sizes.in_blocks() * tiles_each * kWinogradPanel + kWinogradPanel; }
+  int64_t output_step() const { return panels_each * tiles_each * kWinogradPanel + kWinogradPanel; }
+  int64_t input_floats() const { return sizes.products() * input_step(); }
+  int64_t output_floats() const { return sizes.products() * output_step(); }
+  /// Rows of one line of tiles with 16 channels side by side.
+  int64_t strip_floats() const {
+    return (sizes.tile + 2) * (std::min(tiles_each, sizes.tiles_x()) * sizes.tile + 2) * kWinogradPanel;
+  }
+};
+
+struct WinogradRange {
+  int64_t first = 0, last = 0;  // tiles
+  int64_t count() const { return last - first; }
+};
+
+/// Where one thread works.
+struct WinogradScratch {
+  float *input = nullptr, *output = nullptr, *strip = nullptr;
+};
+
+struct WinogradRoutines {
+  /// Panels [first, last) of the transformed weights.
+  void (*pack)(int64_t tile, const WinogradWeights& weights, const float* data, int64_t first, int64_t last,
+               float* packed);
+  /// Input channels [16 first, 16 last) of the tiles in `range`, to scratch.input.
+  void (*transform)(const WinogradPlan& plan, const float* x, WinogradRange range, int64_t first, int64_t last,
+                    const WinogradScratch& scratch);
+  /// Panels [first, last) of the results of the tiles in `range`, from scratch.input; bias may be null.
+  void (*multiply)(const WinogradPlan& plan, const float* packed, const float* bias, float* y, WinogradRange range,
+                   int64_t first, int64_t last, const WinogradScratch& scratch);
+};
+
+/// For the instruction set in use.
+WinogradRoutines winograd_routines();
+
+}  // namespace hw

@@ -1,0 +1,88 @@
+// Winograd's matrices from their points, and which convolutions they serve.
+#include "kernels/conv/winograd.h"
+
+#include <algorithm>
+
+namespace hw {
+
+bool winograd_sizes(const ConvRequest& r, int64_t tile, WinogradSizes& s, std::string& why_not) {
+  const ConvGeometry& g = r.geometry;
+  if (r.x.dtype != DType::F32) {
+    why_not = "serves f32";
+    return false;
+  }
+  if (g.ndim != 2 || g.kernel[1] != 3 || g.kernel[2] != 3 || g.groups != 1) {
+    why_not = "serves kernels of 3 by 3 over all channels";
+    return false;
+  }
+  for (int a = 1; a < 3; ++a)
+    if (g.stride[a] != 1 || g.dilation[a] != 1 || g.padding[a] < 0) {
+      why_not = "serves a stride and dilation of 1";
+      return false;
+    }
+  s = {};
+  s.tile = tile, s.batch = g.batch, s.in_channels = g.in_channels, s.out_channels = g.out_channels;
+  s.in_h = g.in[1], s.in_w = g.in[2], s.out_h = g.out[1], s.out_w = g.out[2];
+  s.pad_h = g.padding[1], s.pad_w = g.padding[2];
+  return true;
+}
+
+bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::string& why_not) {
+  const TensorSpec &x = request.inputs[0], &packed = request.inputs[1], &y = request.outputs[0];
+  out = {};
+  WinogradSizes& s = out.sizes;
+  s.block = x.ndim() == 5 ? x.shape[4] : 1;
+  s.batch = x.shape[0], s.in_channels = x.shape[1] * s.block, s.in_h = x.shape[2], s.in_w = x.shape[3];
+  s.out_h = y.shape[2], s.out_w = y.shape[3];
+  s.out_channels = request.attrs[0].i64(), s.tile = request.attrs[1].i64();
+  const Dims& padding = request.attrs[2].ints();
+  s.pad_h = padding[0], s.pad_w = padding[padding.size() - 1];
+  out.relu = request.attrs[3].truth();
+  out.has_bias = request.inputs.size() > 2 && request.inputs[2].given();
+  for (const TensorSpec* t : {&x, &packed, &y})
+    if (t->dtype != DType::F32 || !t->contiguous()) {
+      why_not = "serves contiguous f32";
+      return false;
+    }
+  if (out.has_bias && !request.inputs[2].contiguous()) {
+    why_not = "the bias has gaps";
+    return false;
+  }
+  return true;
+}
+
+int64_t read_winograd_pack(const KernelRequest& request, WinogradWeights& out) {
+  const TensorSpec& w = request.inputs[0];
+  out = {w.shape[0], w.shape[1], 0, w.strides[0], w.strides[1], w.strides[2], w.strides[3]};
+  return request.attrs[0].i64();
+}
+
+/// Coefficients of the product of (x - root), lowest power first.
+static void polynomial(const double* roots, int count, double (&c)[6]) {
+  std::fill_n(c, 6, 0.0);
+  c[0] = 1;
+  for (int i = 0; i < count; ++i)
+    for (int k = i + 1; k >= 0; --k) c[k] = (k > 0 ? c[k - 1] : 0.0) - roots[i] * c[k];
+}
+
+WinogradMatrices winograd_matrices(int64_t tile) {
+  WinogradMatrices m;
+  const double four[] = {0, kWinogradNear, -kWinogradNear, kWinogradFar, -kWinogradFar}, two[] = {0, 1, -1};
+  const double* points = tile == 2 ? two : four;
+  const int finite = static_cast<int>(tile) + 1;
+  for (int i = 0; i < finite; ++i) {
+    double others[4], scale = 1;
+    for (int j = 0, n = 0; j < finite; ++j)
+      if (j != i) others[n++] = points[j], scale *= points[i] - points[j];
+    polynomial(others, finite - 1, m.input[i]);
+    for (int k = 0; k < 3; ++k) m.weight[i][k] = (k == 0 ? 1 : k == 1 ? points[i] : points[i] * points[i]) / scale;
+    double power = 1;
+    for (int k = 0; k < tile; ++k, power *= points[i]) m.output[k][i] = power;
+  }
+  polynomial(points, finite, m.input[finite]);
+  m.weight[finite][2] = 1;
+  m.output[tile - 1][finite] = 1;
+  return m;
+}
+
+}  // namespace hw

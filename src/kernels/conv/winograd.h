@@ -1,0 +1,68 @@
+// 3x3 convolution of stride 1 over tiles of the output, after Winograd: sizes, interpolation points, and which tile pays.
+#pragma once
+
+#include "kernels/conv/geometry.h"
+
+namespace hw {
+
+/// F(tile x tile, 3 x 3) of S. Winograd, "Arithmetic complexity of computations" (1980), for convolutions as Lavin and Gray,
+/// "Fast algorithms for convolutional neural networks" (2016): Y = A^T [ (G g G^T) * (B^T d B) ] A, summed over channels
+/// between the transforms, so that each of the (tile + 2)^2 products is a matrix product over channels.
+///
+/// The points of F(4 x 4) are 0, +-11/16, +-11/8 and infinity, whose error is a fifth of that of the usual 0, +-1, +-2. On
+/// normal data and 64 channels the largest error is 4e-7 of the largest result with tile 2 and 1.5e-6 with tile 4; it grows
+/// with the square root of the channels. kWinogradError bounds it up to 2048 channels and is what the tests hold.
+constexpr double kWinogradNear = 11.0 / 16, kWinogradFar = 11.0 / 8;
+constexpr double winograd_error(int64_t tile) { return tile == 2 ? 3e-6 : 2e-5; }
+
+/// Channels that lie side by side in transformed operands, whatever the instruction set: packed weights are
+/// [ceil(out_channels / 16), (tile + 2)^2, in_channels rounded up to 4, 16], with zeros where there are no channels.
+constexpr int64_t kWinogradPanel = 16;
+
+/// The image is [batch, channels, height, width], or [batch, channels / block, height, width, block].
+struct WinogradSizes {
+  int64_t tile = 4, batch = 0, in_channels = 0, out_channels = 0;
+  int64_t in_h = 0, in_w = 0, out_h = 0, out_w = 0, pad_h = 0, pad_w = 0;
+  int64_t block = 1;
+
+  int64_t tiles_y() const { return (out_h + tile - 1) / tile; }
+  int64_t tiles_x() const { return (out_w + tile - 1) / tile; }
+  int64_t tiles() const { return batch * tiles_y() * tiles_x(); }
+  int64_t products() const { return (tile + 2) * (tile + 2); }
+  int64_t in_blocks() const { return (in_channels + kWinogradPanel - 1) / kWinogradPanel; }
+  int64_t panels() const { return (out_channels + kWinogradPanel - 1) / kWinogradPanel; }
+  int64_t packed_k() const { return (in_channels + 3) / 4 * 4; }
+  int64_t packed_size() const { return panels() * products() * packed_k() * kWinogradPanel; }
+  /// Of product 0; the others are packed_k() * 16 apart.
+  int64_t packed_index(int64_t out_channel, int64_t in_channel) const {
+    return (out_channel / kWinogradPanel * products() * packed_k() + in_channel) * kWinogradPanel +
+           out_channel % kWinogradPanel;
+  }
+};
+
+/// Where the weight of (out channel, in channel, row, column) lies, in elements; steps are negative when it is flipped.
+struct WinogradWeights {
+  int64_t out_channels = 0, in_channels = 0, offset = 0, out_step = 0, in_step = 0, row_step = 0, column_step = 0;
+};
+
+/// The sizes of a 3x3 convolution with stride, dilation and groups of 1 in f32; false with the reason for any other.
+bool winograd_sizes(const ConvRequest& request, int64_t tile, WinogradSizes& sizes, std::string& why_not);
+
+struct WinogradRequest {
+  WinogradSizes sizes;
+  bool has_bias = false, relu = false;
+};
+
+/// Reads _conv2d_winograd (input, packed, bias?; out_channels, tile, padding, relu); false with the reason where an operand
+/// is not contiguous.
+bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::string& why_not);
+/// Reads _winograd_pack_weight (weight; tile), any strides; returns the tile.
+int64_t read_winograd_pack(const KernelRequest& request, WinogradWeights& out);
+
+/// The transforms along one axis, in double: rows of B^T (tile + 2 square), G (tile + 2 by 3) and A^T (tile by tile + 2).
+struct WinogradMatrices {
+  double input[6][6] = {}, weight[6][3] = {}, output[4][6] = {};
+};
+WinogradMatrices winograd_matrices(int64_t tile);
+
+}  // namespace hw
