@@ -83,6 +83,15 @@ HWY_INLINE void write_planes(const float* from, int64_t plane, int64_t channels,
     for (int64_t p = 0; p < pixels; ++p) to[c * plane + p] = from[p * kWinogradPanel + c];
 }
 
+/// `channels` (8 or 16) of each pixel; steps from pixel to pixel.
+HWY_INLINE void copy_pixels(const float* from, int64_t from_step, int64_t channels, float* to, int64_t to_step,
+                            int64_t pixels) {
+  const hn::CappedTag<float, 8> d;
+  for (int64_t p = 0; p < pixels; ++p)
+    for (int64_t c = 0; c < channels; c += static_cast<int64_t>(hn::MaxLanes(d)))
+      hn::StoreU(hn::LoadU(d, from + p * from_step + c), d, to + p * to_step + c);
+}
+
 /// The first element of channel 16 `block` in row y of an image with `block` channels side by side.
 HWY_INLINE int64_t row_offset(const WinogradSizes& s, int64_t channels, int64_t height, int64_t width, int64_t image,
                               int64_t channel, int64_t y) {
@@ -109,12 +118,8 @@ HWY_INLINE void read_strip(const WinogradSizes& s, const float* image_data, int6
       read_planes(from, s.in_h * s.in_w, channels, last - first, to);
       continue;
     }
-    for (int64_t c = 0; c < kWinogradPanel; c += s.block, from += s.in_h * s.in_w * s.block)
-      for (int64_t p = 0; p < last - first; ++p)
-        if (c < channels)
-          std::copy_n(from + p * s.block, s.block, to + p * kWinogradPanel + c);
-        else
-          std::fill_n(to + p * kWinogradPanel + c, s.block, 0.0f);
+    for (int64_t c = 0; c < channels; c += s.block, from += s.in_h * s.in_w * s.block)
+      copy_pixels(from, s.block, s.block, to + c, kWinogradPanel, last - first);
   }
 }
 
@@ -131,7 +136,7 @@ HWY_INLINE void write_strip(const WinogradSizes& s, float* image_data, int64_t i
       continue;
     }
     for (int64_t c = 0; c < channels; c += s.block, to += s.out_h * s.out_w * s.block)
-      for (int64_t p = 0; p < pixels; ++p) std::copy_n(strip + p * kWinogradPanel + c, s.block, to + p * s.block);
+      copy_pixels(strip + c, kWinogradPanel, s.block, to, s.block, pixels);
   }
 }
 

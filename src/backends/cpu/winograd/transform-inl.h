@@ -75,8 +75,8 @@ struct Transform<4> {
   }
 };
 
-/// B^T d B of one tile: rows of pixels `row_step` apart, pixels kWinogradPanel apart; results `step` apart.
-template <int kTile>
+/// B^T d B of one tile: rows of pixels `row_step` apart, pixels kPixel apart; results `step` apart.
+template <int kTile, int kPixel>
 HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, float* HWY_RESTRICT to, int64_t step) {
   constexpr int n = kTile + 2;
   const Floats d;
@@ -85,7 +85,7 @@ HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, flo
   for (int j = 0; j < n; ++j) {
     Vec x[n], y[n];
 #pragma GCC unroll 6
-    for (int i = 0; i < n; ++i) x[i] = hn::Load(d, from + i * row_step + j * kWinogradPanel);
+    for (int i = 0; i < n; ++i) x[i] = hn::LoadU(d, from + i * row_step + j * kPixel);
     Transform<kTile>::input(x, y);
 #pragma GCC unroll 6
     for (int i = 0; i < n; ++i) hn::Store(y[i], d, middle + (i * n + j) * kWinogradLanes);
@@ -101,8 +101,8 @@ HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, flo
   }
 }
 
-/// A^T m A + bias of one tile: products `step` apart; rows of pixels `row_step` apart.
-template <int kTile, bool kRelu>
+/// A^T m A + bias of one tile: products `step` apart; rows of pixels `row_step` apart, pixels kPixel apart.
+template <int kTile, int kPixel, bool kRelu>
 HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const float* HWY_RESTRICT bias,
                             float* HWY_RESTRICT to, int64_t row_step) {
   constexpr int n = kTile + 2;
@@ -128,7 +128,7 @@ HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const 
     for (int j = 0; j < kTile; ++j) {
       Vec value = hn::Add(y[j], added);
       if (kRelu) value = hn::IfThenElse(hn::Lt(value, zero), zero, value);  // NaN stays
-      hn::Store(value, d, to + i * row_step + j * kWinogradPanel);
+      hn::StoreU(value, d, to + i * row_step + j * kPixel);
     }
   }
 }

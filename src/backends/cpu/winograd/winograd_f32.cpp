@@ -6,42 +6,112 @@
 #include "backends/cpu/gemm/targets.h"
 
 #include "backends/cpu/winograd/winograd.h"
-// In this order, after winograd.h.
+
+#include "backends/cpu/winograd/transform-inl.h"  // the vector type of the other two
+
 #include "backends/cpu/winograd/image-inl.h"
 #include "backends/cpu/winograd/product-inl.h"
-#include "backends/cpu/winograd/transform-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hw::HWY_NAMESPACE {
 namespace {
 
-/// Runs body(n, tile_y, first tile_x, count, index in the range) for the parts of a range that lie in one line of tiles.
+/// The part of a range that lies in one line of tiles.
+struct Line {
+  int64_t image, tile_y, tile_x, count;
+  int64_t at;  // its first tile's index in the range
+};
+
 template <class F>
 HWY_INLINE void each_line(const WinogradSizes& s, WinogradRange range, F body) {
   const int64_t across = s.tiles_x(), down = s.tiles_y();
   for (int64_t t = range.first; t < range.last;) {
-    int64_t line = t / across, x = t % across, count = std::min(across - x, range.last - t);
-    body(line / down, line % down, x, count, t - range.first);
+    const int64_t line = t / across, x = t % across, count = std::min(across - x, range.last - t);
+    body(Line{line / down, line % down, x, count, t - range.first});
     t += count;
   }
+}
+
+/// Tiles that are read from or written to a blocked image without a strip.
+struct Whole {
+  int64_t first = 0, last = 0;
+};
+
+/// Whether a vector of channels lies side by side in the image.
+HWY_INLINE bool direct(const WinogradSizes& s) { return s.block >= std::max<int64_t>(8, kWinogradLanes); }
+
+template <int kTile>
+HWY_INLINE Whole whole_inputs(const WinogradSizes& s, const Line& line) {
+  constexpr int64_t n = kTile + 2;
+  const int64_t y = line.tile_y * kTile - s.pad_h, x = line.tile_x * kTile - s.pad_w;
+  Whole whole;
+  if (!direct(s) || y < 0 || y + n > s.in_h) return whole;
+  whole.first = std::min(line.count, x < 0 ? (kTile - 1 - x) / kTile : 0);
+  const int64_t room = s.in_w - n - x;  // for the first pixel of the last whole tile
+  whole.last = std::clamp<int64_t>(room < 0 ? 0 : room / kTile + 1, whole.first, line.count);
+  return whole;
+}
+
+template <int kTile>
+HWY_INLINE Whole whole_outputs(const WinogradSizes& s, const Line& line) {
+  Whole whole;
+  if (!direct(s) || (line.tile_y + 1) * kTile > s.out_h) return whole;
+  whole.last = std::clamp<int64_t>(s.out_w / kTile - line.tile_x, 0, line.count);
+  return whole;
+}
+
+/// From an image with kPixel channels side by side.
+template <int kTile, int kPixel>
+void transform_whole(const WinogradSizes& s, const float* x, const Line& line, int64_t block, Whole whole, float* to,
+                     int64_t step) {
+  const int64_t channel = block * kWinogradPanel, channels = std::min(kWinogradPanel, s.in_channels - channel);
+  const float* from = x + (line.tile_x * kTile - s.pad_w) * kPixel +
+                      row_offset(s, s.in_channels, s.in_h, s.in_w, line.image, channel, line.tile_y * kTile - s.pad_h);
+  for (int64_t t = whole.first; t < whole.last; ++t)
+    for (int64_t c = 0; c < channels; c += kWinogradLanes)
+      input_tile<kTile, kPixel>(from + c / kPixel * s.in_h * s.in_w * kPixel + t * kTile * kPixel + c % kPixel,
+                                s.in_w * kPixel, to + t * kWinogradPanel + c, step);
+}
+
+template <int kTile>
+void transform_strip(const WinogradSizes& s, const float* x, const Line& line, int64_t block, Whole part, float* strip,
+                     float* to, int64_t step) {
+  if (part.first == part.last) return;
+  constexpr int64_t n = kTile + 2;
+  const int64_t width = (part.last - part.first) * kTile + 2, left = (line.tile_x + part.first) * kTile - s.pad_w;
+  read_strip(s, x, line.image, block, line.tile_y * kTile - s.pad_h, left, n, width, strip);
+  for (int64_t t = part.first; t < part.last; ++t, strip += kTile * kWinogradPanel)
+    for (int64_t c = 0; c < kWinogradPanel; c += kWinogradLanes)
+      input_tile<kTile, kWinogradPanel>(strip + c, width * kWinogradPanel, to + t * kWinogradPanel + c, step);
 }
 
 template <int kTile>
 void transform(const WinogradPlan& plan, const float* x, WinogradRange range, int64_t first, int64_t last,
                const WinogradScratch& scratch) {
   const WinogradSizes& s = plan.sizes;
-  constexpr int64_t n = kTile + 2;
   const int64_t step = plan.input_step();
   for (int64_t block = first; block < last; ++block)
-    each_line(s, range, [&](int64_t image, int64_t tile_y, int64_t tile_x, int64_t count, int64_t at) {
-      const int64_t width = count * kTile + 2;
-      read_strip(s, x, image, block, tile_y * kTile - s.pad_h, tile_x * kTile - s.pad_w, n, width, scratch.strip);
-      float* to = scratch.input + (block * range.count() + at) * kWinogradPanel;
-      for (int64_t t = 0; t < count; ++t)
-        for (int64_t c = 0; c < kWinogradPanel; c += kWinogradLanes)
-          input_tile<kTile>(scratch.strip + t * kTile * kWinogradPanel + c, width * kWinogradPanel,
-                            to + t * kWinogradPanel + c, step);
+    each_line(s, range, [&](const Line& line) {
+      float* to = scratch.input + (block * range.count() + line.at) * kWinogradPanel;
+      const Whole whole = whole_inputs<kTile>(s, line);
+      transform_strip<kTile>(s, x, line, block, {0, whole.first}, scratch.strip, to, step);
+      if (whole.first < whole.last)
+        (s.block == 8 ? transform_whole<kTile, 8> : transform_whole<kTile, 16>)(s, x, line, block, whole, to, step);
+      transform_strip<kTile>(s, x, line, block, {whole.last, line.count}, scratch.strip, to, step);
     });
+}
+
+template <int kTile, int kPixel, bool kRelu>
+void finish_whole(const WinogradSizes& s, const float* sums, int64_t step, const float* bias, float* y,
+                  const Line& line, int64_t panel, Whole whole) {
+  const int64_t channel = panel * kWinogradPanel, channels = std::min(kWinogradPanel, s.out_channels - channel);
+  float* to = y + row_offset(s, s.out_channels, s.out_h, s.out_w, line.image, channel, line.tile_y * kTile) +
+              line.tile_x * kTile * kPixel;
+  for (int64_t t = whole.first; t < whole.last; ++t)
+    for (int64_t c = 0; c < channels; c += kWinogradLanes)
+      output_tile<kTile, kPixel, kRelu>(sums + t * kWinogradPanel + c, step, bias + c,
+                                        to + c / kPixel * s.out_h * s.out_w * kPixel + t * kTile * kPixel + c % kPixel,
+                                        s.out_w * kPixel);
 }
 
 /// Results of one panel of output channels, back to the image.
@@ -54,13 +124,20 @@ void finish(const WinogradPlan& plan, const float* sums, const float* bias, floa
     std::copy_n(bias + panel * kWinogradPanel, std::min(kWinogradPanel, s.out_channels - panel * kWinogradPanel),
                 added);
   const int64_t step = plan.output_step();
-  each_line(s, range, [&](int64_t image, int64_t tile_y, int64_t tile_x, int64_t count, int64_t at) {
-    const int64_t width = count * kTile;
-    for (int64_t t = 0; t < count; ++t)
+  each_line(s, range, [&](const Line& line) {
+    const float* from = sums + line.at * kWinogradPanel;
+    const Whole whole = whole_outputs<kTile>(s, line);
+    if (whole.first < whole.last)
+      (s.block == 8 ? finish_whole<kTile, 8, kRelu> : finish_whole<kTile, 16, kRelu>)(s, from, step, added, y, line,
+                                                                                      panel, whole);
+    if (whole.last == line.count) return;
+    const int64_t width = (line.count - whole.last) * kTile;
+    for (int64_t t = whole.last; t < line.count; ++t)
       for (int64_t c = 0; c < kWinogradPanel; c += kWinogradLanes)
-        output_tile<kTile, kRelu>(sums + (at + t) * kWinogradPanel + c, step, added + c,
-                                  strip + t * kTile * kWinogradPanel + c, width * kWinogradPanel);
-    write_strip(s, y, image, panel, tile_y * kTile, tile_x * kTile, kTile, width, strip);
+        output_tile<kTile, kWinogradPanel, kRelu>(from + t * kWinogradPanel + c, step, added + c,
+                                                  strip + (t - whole.last) * kTile * kWinogradPanel + c,
+                                                  width * kWinogradPanel);
+    write_strip(s, y, line.image, panel, line.tile_y * kTile, (line.tile_x + whole.last) * kTile, kTile, width, strip);
   });
 }
 
@@ -73,9 +150,14 @@ void multiply(const WinogradPlan& plan, const float* packed, const float* bias, 
   for (int64_t begin = first; begin < last; begin += plan.panels_each) {
     const int64_t end = std::min(begin + plan.panels_each, last);
     for (int64_t i = 0; i < products; ++i)
-      for (int64_t panel = begin; panel < end; ++panel)
-        panel_product(k, tiles, scratch.input + i * plan.input_step(), packed + (panel * products + i) * panel_floats,
+      for (int64_t panel = begin; panel < end; ++panel) {
+        const float* u = packed + (panel * products + i) * panel_floats;
+        const float* next = u + products * panel_floats;
+        if (panel + 1 == end)
+          next = i + 1 < products ? u + panel_floats - (end - begin - 1) * products * panel_floats : u;
+        panel_product(k, tiles, scratch.input + i * plan.input_step(), u, next,
                       scratch.output + i * plan.output_step() + (panel - begin) * tiles * kWinogradPanel);
+      }
     for (int64_t panel = begin; panel < end; ++panel) {
       const float* sums = scratch.output + (panel - begin) * tiles * kWinogradPanel;
       if (plan.relu)

@@ -7,8 +7,9 @@
 namespace hw {
 namespace {
 
-constexpr int64_t kInputBytes = 288 * 1024;  // of a range's transformed inputs: what L2 holds beside a panel's results
-constexpr int64_t kOutputBytes = 128 * 1024;
+// Of a range's transformed inputs and results. More tiles than fit L2 still pay until each line of weights, which may come from
+// memory, serves as many tiles as it takes cycles to come.
+constexpr int64_t kInputBytes = 256 * 1024, kOutputBytes = 384 * 1024, kLeastTiles = 28, kMostTiles = 64;
 
 /// Runs body(slot, begin, end) over [0, count) in one piece for each of at most `slots` threads.
 template <class F>
@@ -27,7 +28,7 @@ class WinogradRun {
     const int64_t flops = 2 * sizes.products() * sizes.tiles() * sizes.in_channels * sizes.out_channels;
     slots_ = std::clamp<int64_t>(flops / (256 * 1024), 1, num_threads());
     const int64_t tile_bytes = sizes.products() * sizes.in_blocks() * kWinogradPanel * 4;
-    int64_t most = std::clamp<int64_t>(kInputBytes / std::max<int64_t>(1, tile_bytes), 12, 32);
+    const int64_t most = std::clamp(kInputBytes / std::max<int64_t>(1, tile_bytes), kLeastTiles, kMostTiles);
     ranges_ = std::max<int64_t>(1, (sizes.tiles() + most - 1) / most);
     // A thread with tiles of its own reads all weights; threads that share tiles read a part of them each.
     shared_ = slots_ > 1 && (ranges_ < 2 * slots_ || sizes.packed_size() * 4 > 4 * 1024 * 1024);
