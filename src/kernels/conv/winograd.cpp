@@ -5,26 +5,48 @@
 
 namespace hw {
 
-bool winograd_sizes(const ConvRequest& r, int64_t tile, WinogradSizes& s, std::string& why_not) {
+bool winograd_sizes(const ConvRequest& r, int64_t tile, WinogradSizes& s, WinogradWeights& w, std::string& why_not) {
   const ConvGeometry& g = r.geometry;
-  if (r.x.dtype != DType::F32) {
-    why_not = "serves f32";
+  if (r.pass == ConvPass::WeightGrad || r.x.dtype != DType::F32 || !r.x.contiguous() || !r.y.contiguous()) {
+    why_not = "serves contiguous f32";
     return false;
   }
   if (g.ndim != 2 || g.kernel[1] != 3 || g.kernel[2] != 3 || g.groups != 1) {
     why_not = "serves kernels of 3 by 3 over all channels";
     return false;
   }
+  const bool forward = r.pass == ConvPass::Forward;
   for (int a = 1; a < 3; ++a)
-    if (g.stride[a] != 1 || g.dilation[a] != 1 || g.padding[a] < 0) {
+    if (g.stride[a] != 1 || g.dilation[a] != 1 || g.padding[a] < 0 || (!forward && g.padding[a] > 2)) {
       why_not = "serves a stride and dilation of 1";
       return false;
     }
   s = {};
-  s.tile = tile, s.batch = g.batch, s.in_channels = g.in_channels, s.out_channels = g.out_channels;
-  s.in_h = g.in[1], s.in_w = g.in[2], s.out_h = g.out[1], s.out_w = g.out[2];
-  s.pad_h = g.padding[1], s.pad_w = g.padding[2];
+  s.tile = tile, s.batch = g.batch;
+  const auto& step = r.w.strides;
+  if (forward) {
+    s.in_channels = g.in_channels, s.out_channels = g.out_channels;
+    s.in_h = g.in[1], s.in_w = g.in[2], s.out_h = g.out[1], s.out_w = g.out[2];
+    s.pad_h = g.padding[1], s.pad_w = g.padding[2];
+    w = {s.out_channels, s.in_channels, 0, step[0], step[1], step[2], step[3]};
+  } else {
+    s.in_channels = g.out_channels, s.out_channels = g.in_channels;
+    s.in_h = g.out[1], s.in_w = g.out[2], s.out_h = g.in[1], s.out_w = g.in[2];
+    s.pad_h = 2 - g.padding[1], s.pad_w = 2 - g.padding[2];
+    w = {s.out_channels, s.in_channels, 2 * step[2] + 2 * step[3], step[1], step[0], -step[2], -step[3]};
+  }
   return true;
+}
+
+bool winograd_pays(const WinogradSizes& s) {
+  const double channels = static_cast<double>(s.in_channels) * static_cast<double>(s.out_channels);
+  const auto tiles = static_cast<double>(s.tiles()), products = static_cast<double>(s.products());
+  // Cycles with vectors of 8, as measured: multiplications, transforms of tiles, transforms of weights.
+  const double direct = 9.0 * static_cast<double>(s.batch * s.out_h * s.out_w) * channels / 13;
+  const double multiply = products * tiles * channels / 14;
+  const double tile_work = 0.72 * products * tiles * static_cast<double>(s.in_channels + s.out_channels);
+  const double weight_work = 0.5 * products * channels;
+  return direct > 1e5 && 1.1 * (multiply + tile_work + weight_work) < direct;
 }
 
 bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::string& why_not) {

@@ -45,8 +45,13 @@ struct WinogradWeights {
   int64_t out_channels = 0, in_channels = 0, offset = 0, out_step = 0, in_step = 0, row_step = 0, column_step = 0;
 };
 
-/// The sizes of a 3x3 convolution with stride, dilation and groups of 1 in f32; false with the reason for any other.
-bool winograd_sizes(const ConvRequest& request, int64_t tile, WinogradSizes& sizes, std::string& why_not);
+/// The sizes and weights of a 3x3 convolution, or of its gradient for the input, which is one with flipped weights. False with
+/// the reason unless stride, dilation and groups are 1, the dtype is f32 and the images are contiguous.
+bool winograd_sizes(const ConvRequest& request, int64_t tile, WinogradSizes& sizes, WinogradWeights& weights,
+                    std::string& why_not);
+
+/// Whether this beats a direct convolution although the weights are transformed for one call.
+bool winograd_pays(const WinogradSizes& sizes);
 
 struct WinogradRequest {
   WinogradSizes sizes;

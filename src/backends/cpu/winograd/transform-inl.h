@@ -157,29 +157,6 @@ HWY_INLINE void weight_tile(const float* HWY_RESTRICT from, float* HWY_RESTRICT 
   }
 }
 
-template <int kTile>
-void pack_weights(const WinogradWeights& w, const float* data, int64_t first, int64_t last, float* packed) {
-  constexpr int64_t products = (kTile + 2) * (kTile + 2);
-  const int64_t k = (w.in_channels + 3) / 4 * 4, step = k * kWinogradPanel;
-  HWY_ALIGN float taps[9 * kWinogradPanel] = {};
-  for (int64_t panel = first; panel < last; ++panel) {
-    float* to = packed + panel * products * step;
-    const int64_t channels = std::min(kWinogradPanel, w.out_channels - panel * kWinogradPanel);
-    if (channels < kWinogradPanel) std::fill_n(taps, 9 * kWinogradPanel, 0.0f);
-    for (int64_t p = 0; p < w.in_channels; ++p) {
-      const float* from = data + w.offset + panel * kWinogradPanel * w.out_step + p * w.in_step;
-      for (int64_t o = 0; o < channels; ++o)
-        for (int64_t i = 0; i < 3; ++i)
-          for (int64_t j = 0; j < 3; ++j)
-            taps[(i * 3 + j) * kWinogradPanel + o] = from[o * w.out_step + i * w.row_step + j * w.column_step];
-      for (int64_t o = 0; o < kWinogradPanel; o += kWinogradLanes)
-        weight_tile<kTile>(taps + o, to + p * kWinogradPanel + o, step);
-    }
-    for (int64_t i = 0; i < products; ++i)
-      std::fill_n(to + i * step + w.in_channels * kWinogradPanel, (k - w.in_channels) * kWinogradPanel, 0.0f);
-  }
-}
-
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace hw

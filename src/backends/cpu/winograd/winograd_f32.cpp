@@ -10,6 +10,8 @@
 #include "backends/cpu/winograd/transform-inl.h"  // the vector type of the other two
 
 #include "backends/cpu/winograd/image-inl.h"
+
+#include "backends/cpu/winograd/pack-inl.h"  // uses image-inl.h
 #include "backends/cpu/winograd/product-inl.h"
 
 HWY_BEFORE_NAMESPACE();

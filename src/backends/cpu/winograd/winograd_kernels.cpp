@@ -116,6 +116,30 @@ class PackWeight final : public Kernel {
   WinogradRoutines routines_;
 };
 
+/// A convolution or its gradient for the input, whose weights may change from call to call.
+class EagerConv final : public Kernel {
+ public:
+  EagerConv(const WinogradSizes& sizes, const WinogradWeights& weights, bool has_bias)
+      : sizes_(sizes), weights_(weights), has_bias_(has_bias), routines_(winograd_routines()), run_(sizes, false) {}
+  size_t scratch_bytes() const override {
+    return static_cast<size_t>(sizes_.packed_size()) * sizeof(float) + run_.scratch_bytes();
+  }
+  void run(const KernelArgs& args) const override {
+    auto* packed = static_cast<float*>(args.scratch);
+    pack(routines_, sizes_.tile, weights_, args.inputs[1], packed);
+    run_.run(static_cast<const float*>(args.inputs[0]), packed,
+             has_bias_ ? static_cast<const float*>(args.inputs[2]) : nullptr, static_cast<float*>(args.outputs[0]),
+             packed + sizes_.packed_size());
+  }
+
+ private:
+  WinogradSizes sizes_;
+  WinogradWeights weights_;
+  bool has_bias_;
+  WinogradRoutines routines_;
+  WinogradRun run_;
+};
+
 /// _conv2d_winograd: the weights come packed.
 class PackedConv final : public Kernel {
  public:
@@ -144,6 +168,26 @@ std::unique_ptr<Kernel> prepare_packed(const KernelRequest& request, std::string
   return std::make_unique<PackedConv>(r);
 }
 
+/// Tile 2 only: its error is that of a direct convolution, so that training does not change.
+std::unique_ptr<Kernel> prepare_eager(const KernelRequest& request, std::string& why_not) {
+  ConvRequest r;
+  WinogradSizes sizes;
+  WinogradWeights weights;
+  if (!read_convolution(request, r, why_not) || !winograd_sizes(r, 2, sizes, weights, why_not)) return nullptr;
+  if (r.has_bias && (!request.inputs[2].contiguous() || request.inputs[2].numel() != sizes.out_channels)) {
+    why_not = "the bias is broadcast";
+    return nullptr;
+  }
+  if (!winograd_pays(sizes)) {
+    why_not = "too few channels or pixels to pay for the transforms";
+    return nullptr;
+  }
+  return std::make_unique<EagerConv>(sizes, weights, r.has_bias);
+}
+
+const RegisterKernel any({"convolution", "winograd", DeviceType::CPU, 30, &prepare_eager});
+const RegisterKernel conv2d({"conv2d", "winograd", DeviceType::CPU, 30, &prepare_eager});
+const RegisterKernel input({"convolution_input_grad", "winograd", DeviceType::CPU, 30, &prepare_eager});
 const RegisterKernel pack_weight({"_winograd_pack_weight", "winograd", DeviceType::CPU, 10, &prepare_pack});
 const RegisterKernel packed_conv({"_conv2d_winograd", "winograd", DeviceType::CPU, 10, &prepare_packed});
 
