@@ -15,7 +15,7 @@ namespace hw {
 /// The table of contents of the compiler. The stages are in the order of Stage.
 static constexpr std::string_view kOrder[] = {
     // simplify
-    "remove_dead", "fold_batch_norm", "fold_constants", "simplify_algebra", "merge_common", "remove_dead",
+    "remove_dead", "fold_batch_norm", "fold_constants", "simplify_algebra", "merge_equal", "remove_dead",
     // precision
     // decompose
     // layout

@@ -10,7 +10,7 @@ namespace hw {
 
 /// The first thing that is wrong; empty for a sound graph. Never throws and never reads out of bounds.
 std::string graph_problem(const Graph& graph);
-/// bug() with the problem; `after` says what was done last ("pass merge_common").
+/// bug() with the problem; `after` says what was done last ("pass merge_equal").
 void verify_graph(const Graph& graph, std::string_view after);
 
 }  // namespace hw

@@ -1,11 +1,11 @@
-// merge_common on graph text.
+// merge_equal on graph text.
 #include "compiler/passes/checked_pass.h"
 
 namespace hw {
 namespace {
 
 TEST(MergeCommon, EqualCallsAndConstants) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[3, 2]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[3, 2]
 const %1: f64[] number = 2.0
 const %2: f64[] number = 2.0
 const %3: f64[] number = -2.0
@@ -31,7 +31,7 @@ output %6
 }
 
 TEST(MergeCommon, ViewsOfTheSamePart) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[4, 6]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[4, 6]
 %1: f32[6, 4]{1, 6} = permute(%0) {dims=[1, 0]}
 %2: f32[6, 4]{1, 6} = transpose(%0) {dim0=0, dim1=1}
 %3: f32[6, 4] = exp(%1)
@@ -48,7 +48,7 @@ output %3
 }
 
 TEST(MergeCommon, DifferentPartsStay) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[4, 6]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[4, 6]
 %1: f32[2, 6] = narrow(%0) {dim=0, start=0, length=2}
 %2: f32[2, 6] = narrow(%0) {dim=0, start=2, length=2}
 %3: f32[2, 6] = add(%1, %2)
@@ -58,7 +58,7 @@ output %3
 }
 
 TEST(MergeCommon, ZerosOfBothSignsStay) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[2]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[2]
 const %1: f32[] = 0.0
 const %2: f32[] = -0.0
 %3: f32[2] = add(%0, %1)
@@ -70,7 +70,7 @@ output %4
 }
 
 TEST(MergeCommon, RandomCallsStay) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[2]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[2]
 %1: f32[2], %2: bool[2] = _dropout(%0) {seed=!seed, draw=!draw0}
 %3: f32[2], %4: bool[2] = _dropout(%0) {seed=!seed, draw=!draw0}
 %5: f32[2] = add(%1, %3)
@@ -80,7 +80,7 @@ output %5
 }
 
 TEST(MergeCommon, OtherAttributesAndDtypesStay) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[2, 2]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[2, 2]
 %1: f32[2] = sum(%0) {dim=[0]}
 %2: f32[2] = sum(%0) {dim=[1]}
 %3: f64[2] = sum(%0) {dim=[0]}
@@ -93,7 +93,7 @@ output %3
 
 /// What the call returns as two views of one memory stays one memory, apart from a third output.
 TEST(MergeCommon, SharedOutputsStay) {
-  EXPECT_EQ(after("merge_common", R"(input %0 x: f32[4]
+  EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[4]
 %1: f32[4] = exp(%0)
 %2: f32[4] = exp(%0)
 %3: f32[2, 2] = view(%2) {shape=[2, 2]}

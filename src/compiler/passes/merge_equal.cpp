@@ -1,4 +1,4 @@
-// merge_common: equal calls on equal inputs are made once.
+// merge_equal: equal calls on equal inputs are made once.
 #include <unordered_map>
 
 #include "compiler/pass.h"
@@ -135,9 +135,9 @@ class Merging {
   bool changed_ = false;
 };
 
-bool merge_common(Graph& graph, const PassOptions&) { return Merging(graph).run(); }
+bool merge_equal(Graph& graph, const PassOptions&) { return Merging(graph).run(); }
 
-const RegisterPass pass({"merge_common", Stage::Simplify, "makes equal calls on equal inputs once", &merge_common});
+const RegisterPass pass({"merge_equal", Stage::Simplify, "makes equal calls on equal inputs once", &merge_equal});
 
 }  // namespace
 
