@@ -48,9 +48,14 @@ std::vector<double> numbers(nb::handle list) {
 
 /// A capture and what the function returned.
 struct PyCapture {
-  explicit PyCapture(const std::string& name) : capture(name) {}
+  explicit PyCapture(const std::string& name, PyCapture* parent) : capture(name, parent ? &parent->capture : nullptr) {}
   Capture capture;
   std::vector<Capture::Output> outputs;
+};
+
+/// A graph inside a node.
+struct PyBody {
+  std::shared_ptr<const Graph> graph;
 };
 
 struct PyParts {
@@ -105,8 +110,9 @@ PipelineOptions options_for(int64_t memory_budget) {
 }
 
 void bind_capture(nb::module_& m) {
+  nb::class_<PyBody>(m, "GraphBody");
   nb::class_<PyCapture>(m, "Capture")
-      .def(nb::init<const std::string&>())
+      .def(nb::init<const std::string&, PyCapture*>(), nb::arg("name"), nb::arg("parent") = nullptr)
       .def(
           "add_input",
           [](PyCapture& c, nb::handle t, const std::string& name, nb::handle shape) {
@@ -129,6 +135,15 @@ void bind_capture(nb::module_& m) {
       .def("finish", [](PyCapture& c) { c.capture.finish(); })
       .def("leaks", [](PyCapture& c) { return c.capture.leaks(); })
       .def("num_nodes", [](PyCapture& c) { return c.capture.graph().order.size(); })
+      .def("lifted", [](PyCapture& c) { return list_of(c.capture.lifted()); })
+      .def("body", [](PyCapture& c, nb::handle inputs, nb::handle outputs) {
+        return PyBody{c.capture.body(tensor_list(inputs), tensor_list(outputs))};
+      })
+      .def("add_control", [](PyCapture& c, const std::string& op, nb::handle inputs, const std::vector<PyBody>& bodies) {
+        std::vector<std::shared_ptr<const Graph>> graphs;
+        for (const PyBody& b : bodies) graphs.push_back(b.graph);
+        return list_of(c.capture.add_control(op, tensor_list(inputs), std::move(graphs)));
+      })
       .def("set_node_limit", [](PyCapture& c, size_t n) { c.capture.set_node_limit(n); })
       .def("parts", [](PyCapture& c) { return PyParts{parts_of(c.capture, c.outputs)}; });
   nb::class_<PyParts>(m, "ProgramParts")

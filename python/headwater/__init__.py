@@ -74,7 +74,7 @@ def __getattr__(name: str) -> _Any:
         from . import serialization
 
         return getattr(serialization, name)
-    if name in ("compile", "CompileError"):
+    if name in ("compile", "CompileError", "cond", "while_loop", "scan"):
         from . import compiler
 
         return getattr(compiler, name)
@@ -86,4 +86,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "compile", "CompileError"})
+    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "compile", "CompileError", "cond", "while_loop", "scan"})

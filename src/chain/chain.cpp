@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "chain/control.h"
 #include "chain/loop.h"
 
 namespace hw {
@@ -51,6 +52,9 @@ void Chain::prepare_step(size_t i) {
     if (p.loop >= 0) {
       s.kernel = prepare_loop(plan_.loops[static_cast<size_t>(p.loop)]);
       s.kernel_name = "tiles";
+    } else if (!p.bodies.empty()) {
+      s.kernel = prepare_control(plan_, p);
+      s.kernel_name = "plans";
     } else {
       s.kernel = prepare_kernel({p.op, in, out, s.attrs, p.compute}, DeviceType::CPU, &s.kernel_name);
     }

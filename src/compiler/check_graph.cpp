@@ -69,17 +69,20 @@ std::string output_problem(const OpDef& op, const TensorSpec& have, const Tensor
   return can_cast(want.dtype, have.dtype) ? std::string() : text("the output is ", have, ", by the rules ", want);
 }
 
-/// An op that runs graphs: the operands are those of the body, which must be right itself.
+/// An op that runs graphs: each takes the node's inputs, and constants of its own behind them, and must be right itself.
 std::string body_problem(const Graph& graph, const Node& node) {
   for (const auto& body : node.bodies) {
-    if (body->sources.size() != node.inputs.size() || body->results.size() != node.outputs.size())
-      return text("the body takes ", body->sources.size(), " values and gives ", body->results.size(), ", the node has ",
-                  node.inputs.size(), " inputs and ", node.outputs.size(), " outputs");
+    if (body->sources.size() < node.inputs.size())
+      return text("the body takes ", body->sources.size(), " values, the node has ", node.inputs.size(), " inputs");
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (graph.spec(node.inputs[i]).shape != body->spec(body->sources[i].value).shape)
         return text("input ", i, " is ", graph.spec(node.inputs[i]), ", the body takes ", body->spec(body->sources[i].value));
+    for (size_t i = node.inputs.size(); i < body->sources.size(); ++i)
+      if (body->sources[i].kind != GraphSource::Kind::Constant) return text("source ", i, " of the body is given by nobody");
     if (std::string problem = specs_problem(*body); !problem.empty()) return problem;
   }
+  if (node.bodies.back()->results.size() != node.outputs.size())
+    return text("the body gives ", node.bodies.back()->results.size(), " values, the node has ", node.outputs.size(), " outputs");
   return {};
 }
 

@@ -336,6 +336,14 @@ void Lowering::emit(const Node& n) {
     plan_.steps.push_back(std::move(s));
     return;
   }
+  if (!n.bodies.empty()) {
+    for (const auto& body : n.bodies) {
+      s.bodies.push_back(static_cast<int32_t>(plan_.bodies.size()));
+      plan_.bodies.push_back(lower(*body));
+    }
+    plan_.steps.push_back(std::move(s));
+    return;
+  }
   s.compute = compute_dtype(get_op(n.op), specs);
   plan_.steps.push_back(std::move(s));
 }

@@ -41,6 +41,7 @@ struct PlanStep {
   DType compute = DType::None;
   int32_t origin = 0;
   int32_t loop = -1;  // into Plan::loops: the step is a loop over kernels
+  std::vector<int32_t> bodies;  // into Plan::bodies: plans that the step runs, whose sources are its inputs
 };
 
 /// An operand of the kernels in a loop: a piece of one of the step's operands, or scratch memory of the thread.
@@ -75,6 +76,7 @@ struct Plan {
   std::vector<PlanTensor> tensors;
   std::vector<PlanStep> steps;
   std::vector<PlanLoop> loops;
+  std::vector<Plan> bodies;
   std::vector<PlanSource> sources;    // constants are not among them
   std::vector<int64_t> outputs;       // bytes of each Output buffer
   std::vector<int32_t> results;       // the tensor of each Output and Gradient result of the graph, in Output buffers

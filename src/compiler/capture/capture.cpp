@@ -19,19 +19,19 @@ static constexpr const char* kRefusal =
     "tensor "
     "and read it outside, or use hw.where, hw.cond or hw.while_loop";
 
-Capture::Capture(std::string name) { graph_.name = std::move(name); }
+Capture::Capture(std::string name, Capture* parent) : parent_(parent) { graph_.name = std::move(name); }
 Capture::~Capture() {
   if (active_) leave();
 }
 
 void Capture::enter() {
-  if (t_capture) bug("a capture is active on this thread already");
+  if (t_capture != parent_) bug("a capture is active on this thread already");
   resume();
 }
 
 void Capture::resume() {
   active_ = true;
-  t_capture = this;
+  capture_before_ = std::exchange(t_capture, this);
   interpreter_before_ = set_thread_interpreter(this);
   journal_before_ = std::exchange(t_grad_journal, this);
   refusal_before_ = set_read_refusal({kRefusal, &Capture::known});
@@ -40,7 +40,7 @@ void Capture::resume() {
 
 void Capture::pause() {
   active_ = false;
-  t_capture = nullptr;
+  t_capture = capture_before_;
   set_thread_interpreter(interpreter_before_);
   t_grad_journal = journal_before_;
   set_read_refusal(refusal_before_);
@@ -73,6 +73,7 @@ Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& sha
   argument_storages_.try_emplace(given->storage.get(), static_cast<int32_t>(graph_.sources.size()));
   Tensor stand_in = abstract_tensor(spec);
   add_source_memory(stand_in, GraphSource::Kind::Input, std::move(name));
+  input_given_.back() = given;
   source_tensors_.back() = Tensor();  // another one in each run
   if (requires_grad(given)) {
     set_requires_grad(stand_in, true);
@@ -115,6 +116,7 @@ Capture::Memory& Capture::add_source_memory(const Tensor& t, GraphSource::Kind k
   m.shown.push_back({geometry_of(t), m.value});
   source_tensors_.push_back(kind == GraphSource::Kind::Constant ? Tensor() : t);
   source_gradients_.push_back(kNone);
+  input_given_.emplace_back();
   return memories_[t->storage.get()] = std::move(m);
 }
 
@@ -122,6 +124,7 @@ Capture::Memory& Capture::add_source_memory(const Tensor& t, GraphSource::Kind k
 Capture::Memory& Capture::memory_of(const Tensor& t) {
   Storage* s = t->storage.get();
   if (auto it = memories_.find(s); it != memories_.end()) return it->second;
+  if (parent_ && !noted_constants_.count(s) && !(t->wrapped && !is_abstract(t))) return lift(t);
   check_runtime(!is_abstract(t), "a value of another, finished capture is used: ", t);
   if (auto it = argument_storages_.find(s); it != argument_storages_.end())
     fail(ErrorKind::Runtime, "the function reads by itself a tensor, ", t, ", that shares memory with its argument ",
@@ -234,6 +237,8 @@ void Capture::viewed(const OpDef& op, std::span<const Tensor> in, const Attrs& a
 Attrs Capture::with_draw(const OpDef& op, const Attrs& attrs) {
   check_runtime(&current_generator() == &default_generator(), op.name(),
                 ": generator= cannot be used inside a compiled function; seed the default generator");
+  check_runtime(!parent_, op.name(), ": random numbers are not drawn inside hw.cond and hw.while_loop; draw them before, in the "
+                "compiled function, and pass them in");
   pending_draw_ = graph_.num_draws++;
   Attrs filled = attrs;
   filled[static_cast<size_t>(op.attr_index("seed"))] = int64_t{0};

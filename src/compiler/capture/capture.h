@@ -17,7 +17,9 @@ namespace hw {
 /// Everything else (composites, autocast, views, the tape, backward) is what eager mode does.
 class Capture final : public EagerInterpreter, public GradJournal {
  public:
-  explicit Capture(std::string name);
+  /// `parent`: the capture that this one is nested in, for the branches and loops of control flow. What it does not know belongs to the
+  /// parent and becomes an input.
+  explicit Capture(std::string name, Capture* parent = nullptr);
   ~Capture() override;
 
   /// An argument of the function: the abstract tensor to hand to it. `shape` may differ from the tensor's own.
@@ -37,6 +39,14 @@ class Capture final : public EagerInterpreter, public GradJournal {
   /// Between pause and resume ops run at once: state that the function makes on its first call.
   void pause();
   void resume();
+
+  // -------- control flow
+  /// Tensors of the parent that were read inside.
+  const Tensors& lifted() const { return lifted_; }
+  /// The graph as the body of a node whose inputs are `inputs`: tensors of the parent, or what add_input gave for them.
+  std::shared_ptr<const Graph> body(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+  /// A node that runs graphs; its outputs are new, contiguous tensors.
+  Tensors add_control(std::string op, std::span<const Tensor> inputs, std::vector<std::shared_ptr<const Graph>> bodies);
 
   struct Output {
     ValueId value = kNone;   // made by the graph
@@ -118,6 +128,7 @@ class Capture final : public EagerInterpreter, public GradJournal {
 
   static Geometry geometry_of(const Tensor& t);
   Memory& memory_of(const Tensor& t);
+  Memory& lift(const Tensor& t);
   Memory& add_source_memory(const Tensor& t, GraphSource::Kind kind, std::string name);
   int32_t constant_of(const Tensor& t);
   void write(const Tensor& t, ValueId value);
@@ -134,6 +145,10 @@ class Capture final : public EagerInterpreter, public GradJournal {
   std::unordered_map<std::string, ValueId> constants_;
   std::unordered_map<Storage*, bool> noted_constants_;
   std::unordered_map<Storage*, int32_t> argument_storages_;
+  Capture* parent_ = nullptr;
+  Capture* capture_before_ = nullptr;
+  Tensors lifted_;
+  Tensors input_given_;  // by source: what an argument stands for
   Tensors kept_;       // noted constants
   Tensors given_;      // by input: the argument itself, until finish()
   Tensors stand_ins_;  // by input
