@@ -62,7 +62,8 @@ ValueId Splitter::import(ValueId v) {
   if (int32_t source = joint_.graph.source_of(v); source == kNone) {
     const NodeId id = joint_.graph.values[static_cast<size_t>(v)].producer;
     const Node& n = joint_.graph.node(id);
-    if (get_op(n.op).kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
+    const OpDef* op = find_op(n.op);
+  if (op && op->kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
       ValueId x = import(n.inputs[0]);
       return map_[static_cast<size_t>(v)] = g.add(n.op, {x}, n.attrs, joint_.graph.spec(v), n.origin);
     }
@@ -87,6 +88,7 @@ void Splitter::copy_node(NodeId id, Graph& to) {
   NodeId made = to.make_node(n.op, std::move(inputs), n.attrs, specs, n.origin);
   to.order.push_back(made);
   to.node(made).bindings = n.bindings;
+  to.node(made).bodies = n.bodies;
   for (size_t i = 0; i < n.outputs.size(); ++i) map_[static_cast<size_t>(n.outputs[i])] = to.node(made).outputs[i];
 }
 

@@ -27,6 +27,7 @@ static bool is_rewritten(const Node& node, size_t in, size_t out) {
 
 bool may_overwrite(const Node& node, size_t in, size_t out) {
   if (node.op == kRegion) return region_may_overwrite(node, in, out);
+  if (!node.bodies.empty()) return false;  // runs whole plans over its inputs
   const OpDef& op = get_op(node.op);
   if (op.name() == "_write_view" || op.name() == "copy_") return in == 0 && out == 0;
   if (is_step(op)) return is_rewritten(node, in, out);
