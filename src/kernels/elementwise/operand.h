@@ -19,16 +19,17 @@ inline int64_t piece_size(const ElementwisePlan& plan) { return std::max<int64_t
 
 /// Operand 0 is the output.
 struct Operand {
-  int64_t size = 0;             // bytes per element in memory
-  int64_t staged_size = 0;      // and in the loop
-  int64_t inner_stride = 0;     // elements
-  bool same_dtype = false;      // memory and loop agree
-  bool linear = false;          // contiguous over the whole nest: usable in place for any range
-  bool constant = false;        // the same element everywhere
-  bool periodic = false;        // the same row everywhere
-  ConvertFn convert = nullptr;  // between memory and loop, in the direction of use
-  ConvertRowFn row = nullptr;   // faster, for contiguous rows
-  GatherFn gather = nullptr;    // of rows, where the dtypes agree
+  int64_t size = 0;                 // bytes per element in memory
+  int64_t staged_size = 0;          // and in the loop
+  int64_t inner_stride = 0;         // elements
+  bool same_dtype = false;          // memory and loop agree
+  bool linear = false;              // contiguous over the whole nest: usable in place for any range
+  bool constant = false;            // the same element everywhere
+  bool periodic = false;            // the same row everywhere
+  ConvertFn convert = nullptr;      // between memory and loop, in the direction of use
+  ConvertRowFn row = nullptr;       // faster, for contiguous rows
+  ConvertRowFn shuffled = nullptr;  // faster still, in another order
+  GatherFn gather = nullptr;        // of rows, where the dtypes agree
   bool in_place() const { return same_dtype && inner_stride == 1; }
 };
 Operand make_operand(const ElementwisePlan& plan, const Nest& nest, int o);

@@ -23,6 +23,7 @@ Operand make_operand(const ElementwisePlan& plan, const Nest& nest, int o) {
   p.convert = o == 0 ? find_convert(loop, memory) : find_convert(memory, loop);
   p.gather = find_gather(p.size);
   p.row = o == 0 ? find_convert_row(loop, memory) : find_convert_row(memory, loop);
+  p.shuffled = o == 0 ? find_convert_shuffled(loop, memory) : find_convert_shuffled(memory, loop);
   return p;
 }
 
@@ -37,6 +38,8 @@ class RowsKernel final : public Kernel {
     for (int o = 0; o <= arity(); ++o) {
       operands_[o] = make_operand(plan, nest_, o);
       all_in_place_ = all_in_place_ && operands_[o].in_place();
+      const bool repeated = o > 0 && operands_[o].inner_stride == 0;
+      shuffled_ = shuffled_ && (repeated || (operands_[o].shuffled && operands_[o].inner_stride == 1));
     }
     short_rows_ = nest_.axes() > 1 && nest_.sizes[0] < kShortRow;
   }
@@ -58,6 +61,7 @@ class RowsKernel final : public Kernel {
   Nest nest_;
   int64_t grain_;
   bool all_in_place_ = true, short_rows_ = false;
+  bool shuffled_ = true;  // within a row, all operands can be converted in another order
   Operand operands_[kMaxInputs + 1];
 };
 
@@ -89,6 +93,8 @@ const void* RowsKernel::load(int o, const void* base, const NestWalk& walk, int6
       p.convert(source, 0, buffer, 1, n);
   } else if (!one_row)
     load_rows(o, base, walk, n, buffer);
+  else if (shuffled_)
+    p.shuffled(source, buffer, n);
   else if (p.row && p.inner_stride == 1)
     p.row(source, buffer, n);
   else
@@ -123,6 +129,7 @@ void RowsKernel::store(void* base, const NestWalk& walk, int64_t n, const void* 
   const Operand& p = operands_[0];
   char* target = static_cast<char*>(base);
   const char* source = static_cast<const char*>(staged);
+  if (shuffled_ && n <= walk.left_in_row()) return p.shuffled(source, target + walk.offset(0) * p.size, n);
   NestWalk rows = walk;
   for (int64_t done = 0; done < n;) {
     const int64_t part = std::min(n - done, rows.left_in_row());

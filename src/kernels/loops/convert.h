@@ -16,4 +16,9 @@ ConvertFn find_convert(DType from, DType to);
 using ConvertRowFn = void (*)(const void* src, void* dst, int64_t n);
 ConvertRowFn find_convert_row(DType from, DType to);
 
+/// The same between bf16 and f32 with the f32 elements in another order, which depends on n alone and is the same both ways: faster,
+/// for loops to which the order of elements does not matter. To bf16, a NaN must have a bit set in its upper half, as those have
+/// that are computed from bf16. Null for other dtypes.
+ConvertRowFn find_convert_shuffled(DType from, DType to);
+
 }  // namespace hw

@@ -51,6 +51,44 @@ static void bf16_to_f32(const void* src, void* dst, int64_t n) {
   rows<BFloat16, float>(s + k, d + k, n - k);
 }
 
+// Shuffled: of every two vectors of f32 the first holds the even elements of a vector of bf16, the second the odd ones.
+static void bf16_to_shuffled(const void* src, void* dst, int64_t n) {
+  const hn::ScalableTag<uint32_t> du;
+  const hn::Repartition<uint16_t, decltype(du)> dh;
+  const uint16_t* s = static_cast<const uint16_t*>(src);
+  uint32_t* d = static_cast<uint32_t*>(dst);
+  const int64_t half = static_cast<int64_t>(hn::Lanes(du));
+  const auto upper = hn::Set(du, 0xffff0000u);
+  int64_t k = 0;
+  for (; k + 2 * half <= n; k += 2 * half) {
+    const auto both = hn::BitCast(du, hn::LoadU(dh, s + k));
+    hn::StoreU(hn::ShiftLeft<16>(both), du, d + k);
+    hn::StoreU(hn::And(both, upper), du, d + k + half);
+  }
+  bf16_to_f32(s + k, d + k, n - k);
+}
+
+static void shuffled_to_bf16(const void* src, void* dst, int64_t n) {
+  const hn::ScalableTag<uint32_t> du;
+  const hn::ScalableTag<float> df;
+  const hn::Repartition<uint16_t, decltype(du)> dh;
+  const float* s = static_cast<const float*>(src);
+  uint16_t* d = static_cast<uint16_t*>(dst);
+  const int64_t half = static_cast<int64_t>(hn::Lanes(du));
+  const auto one = hn::Set(du, 1u), bias = hn::Set(du, 0x7fffu), upper = hn::Set(du, 0xffff0000u);
+  auto rounded = [&](const float* p) HWY_ATTR {
+    const auto f = hn::LoadU(df, p);
+    const auto u = hn::BitCast(du, f), up = hn::Add(bias, hn::And(hn::ShiftRight<16>(u), one));
+    return hn::Add(u, hn::IfThenElseZero(hn::RebindMask(du, hn::Eq(f, f)), up));
+  };
+  int64_t k = 0;
+  for (; k + 2 * half <= n; k += 2 * half) {
+    const auto even = hn::ShiftRight<16>(rounded(s + k)), odd = hn::And(rounded(s + k + half), upper);
+    hn::StoreU(hn::BitCast(dh, hn::Or(even, odd)), dh, d + k);
+  }
+  f32_to_bf16(s + k, d + k, n - k);
+}
+
 static void f32_to_f16(const void* src, void* dst, int64_t n) {
   const hn::ScalableTag<float> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
@@ -74,6 +112,7 @@ static void f16_to_f32(const void* src, void* dst, int64_t n) {
 }
 #else
 constexpr ConvertRowFn f32_to_bf16 = &rows<float, BFloat16>, bf16_to_f32 = &rows<BFloat16, float>;
+constexpr ConvertRowFn shuffled_to_bf16 = f32_to_bf16, bf16_to_shuffled = bf16_to_f32;
 constexpr ConvertRowFn f32_to_f16 = &rows<float, Half>, f16_to_f32 = &rows<Half, float>;
 #endif
 
@@ -107,6 +146,11 @@ ConvertRowFn find_row(DType from, DType into) {
   }
 }
 
+ConvertRowFn find_shuffled(DType from, DType into) {
+  if (from == DType::BF16 && into == DType::F32) return bf16_to_shuffled;
+  return from == DType::F32 && into == DType::BF16 ? ConvertRowFn(shuffled_to_bf16) : nullptr;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace hw
 HWY_AFTER_NAMESPACE();
@@ -114,6 +158,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hw {
 HWY_EXPORT(find_row);
+HWY_EXPORT(find_shuffled);
+ConvertRowFn find_convert_shuffled(DType from, DType to) { return HWY_DYNAMIC_DISPATCH(find_shuffled)(from, to); }
 ConvertRowFn find_convert_row(DType from, DType to) { return HWY_DYNAMIC_DISPATCH(find_row)(from, to); }
 }  // namespace hw
 #endif
