@@ -1,7 +1,7 @@
 // Functors of elementary and special functions and the activations made of them. Included once per instruction set.
 #include "core/half.h"
 #include "kernels/elementwise/params.h"
-#include "kernels/simd/math.h"
+#include "kernels/simd/gelu.h"
 
 #if defined(HW_KERNELS_ELEMENTWISE_FUNCTORS_FLOAT_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HW_KERNELS_ELEMENTWISE_FUNCTORS_FLOAT_H
@@ -79,7 +79,9 @@ struct sigmoid : Unary<"sigmoid", kInexact, 4> { template <class T> T operator()
 struct logsigmoid : Unary<"logsigmoid", kFloats, 8> { template <class T> T operator()(T x) const { return math::at_most(x, T(0)) - math::log1p(math::exp(-math::abs(x))); } };
 struct silu : Unary<"silu", kFloats, 4> { template <class T> T operator()(T x) const { return x / (T(1) + math::exp(-x)); } };
 struct gelu : Unary<"gelu", kFloats, 4> { template <class T> T operator()(T x) const { return math::gelu(x); } };
-struct gelu_tanh : Unary<"gelu_tanh", kFloats, 4> { template <class T> T operator()(T x) const { return T(0.5) * x * (T(1) + math::tanh(math::gelu_inner(x))); } };
+struct gelu_tanh : Unary<"gelu_tanh", kFloats, 4> { template <class T> T operator()(T x) const { return math::at_least(x, T(-math::kGeluLimit)) / (T(1) + math::gelu_odds(math::gelu_limited(x))); } };
+struct gelu_16bit : Unary<"gelu_16bit", dtype_bit(DType::F32), 4> { template <class T> T operator()(T x) const { return math::gelu_16bit(x); } };
+struct gelu_tanh_16bit : Unary<"gelu_tanh_16bit", dtype_bit(DType::F32), 4> { template <class T> T operator()(T x) const { return math::gelu_tanh_16bit(x); } };
 struct softplus : Unary<"softplus", kFloats, 8> { template <class T> T operator()(const Params& p, T x) const { const T t = x * p.get<T>(0); return select(t > p.get<T>(1), x, math::log1p(math::exp(t)) / p.get<T>(0)); } };
 struct elu : Unary<"elu", kFloats, 4> { template <class T> T operator()(const Params& p, T x) const { return select(x >= T(0), x, p.get<T>(0) * math::expm1(x)); } };
 struct selu : Unary<"selu", kFloats, 4> { template <class T> T operator()(T x) const { return T(1.0507009873554804934193349852946) * select(x > T(0), x, T(1.6732632423543772848170429916717) * math::expm1(x)); } };
@@ -91,7 +93,7 @@ using Exponential = Family<exp, exp2, expm1, log, log2, log10, log1p, logit, sig
 using Hyperbolic = Family<sinh, cosh, asinh, acosh, atanh>;
 using Trigonometric = Family<sin, cos, tan, asin, acos, atan, atan2, hypot, sinc>;
 using Special = Family<erf, erfc, erfinv, lgamma, digamma, trigamma, nextafter, nextafter_f16, nextafter_bf16, xlogy, _binary_cross_entropy, logaddexp, logaddexp2>;
-using Activation = Family<logsigmoid, silu, gelu, gelu_tanh, softplus, elu, selu, celu, mish, tanhshrink>;
+using Activation = Family<logsigmoid, silu, gelu, gelu_tanh, gelu_16bit, gelu_tanh_16bit, softplus, elu, selu, celu, mish, tanhshrink>;
 
 // clang-format on
 }  // namespace functors

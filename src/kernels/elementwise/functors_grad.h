@@ -1,6 +1,6 @@
 // Functors of gradients worth a fused loop: f(dy, saved), where saved is the result y or the input x. Included once per instruction set.
 #include "kernels/elementwise/params.h"
-#include "kernels/simd/math.h"
+#include "kernels/simd/gelu.h"
 
 #if defined(HW_KERNELS_ELEMENTWISE_FUNCTORS_GRAD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HW_KERNELS_ELEMENTWISE_FUNCTORS_GRAD_H
@@ -33,9 +33,9 @@ struct gelu_grad : Binary<"gelu_grad", kFloats, 8> {  // Phi(x) + x phi(x)
 };
 struct gelu_tanh_grad : Binary<"gelu_tanh_grad", kFloats, 8> {
   template <class T> T operator()(T dy, T x) const {
-    const T t = math::tanh(math::gelu_inner(x));
-    const T inner = T(math::kGeluScale) * (T(1) + T(3 * math::kGeluCubic) * x * x);
-    return dy * T(0.5) * (T(1) + t + x * (T(1) - t * t) * inner);
+    const T c = math::gelu_limited(x), gate = T(1) / (T(1) + math::gelu_odds(c));
+    const T inner = T(2 * math::kGeluScale) * (T(1) + T(3 * math::kGeluCubic) * c * c);
+    return dy * (gate + c * gate * (T(1) - gate) * inner);
   }
 };
 

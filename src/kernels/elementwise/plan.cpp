@@ -48,8 +48,12 @@ static const ElementwiseEntry* choose_loop(const KernelRequest& request, FindLoo
 /// The functor for these attributes and dtypes.
 static std::string_view functor_of(const KernelRequest& request) {
   const DType d = request.compute;
+  const std::string_view name = functor_name(request.op, request.attrs);
+  // Shorter polynomials where the result is rounded to 16 bits.
+  if (request.op == "gelu" && is_reduced(request.outputs[0].dtype))
+    return name == "gelu" ? "gelu_16bit" : "gelu_tanh_16bit";
   if (request.op == "nextafter" && is_reduced(d)) return d == DType::F16 ? "nextafter_f16" : "nextafter_bf16";
-  return functor_name(request.op, request.attrs);
+  return name;
 }
 
 /// The greatest finite number of a dtype that is computed in a wider one.
