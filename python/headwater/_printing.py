@@ -35,6 +35,7 @@ class _Format:
         if kind == "complex":
             self.real = _Format([v.real for v in values], "float")
             self.imag = _Format([v.imag for v in values], "float")
+            self.width = self.real.width + self.imag.width + 1
             return
         if kind == "float":
             finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
@@ -84,7 +85,7 @@ def _rows(t: Tensor, fmt: _Format, indent: int, summarize: bool) -> str:
         texts = [fmt(v) for v in items]
         if cut:
             texts.insert(k, " ...")
-        per_line = max(1, int((_options["linewidth"] - indent) // (max(fmt.width, 1) + 2))) if fmt.kind != "complex" else 4
+        per_line = max(1, int((_options["linewidth"] - indent) // (max(fmt.width, 1) + 2)))
         lines = [", ".join(texts[i:i + per_line]) for i in range(0, len(texts), per_line)] or [""]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     index = [*range(k), None, *range(n - k, n)] if cut else range(n)
@@ -127,7 +128,14 @@ def tensor_text(t: Tensor, name: str = "tensor") -> str:
         extra.append(f"grad_fn={t.grad_fn}")
     elif t.requires_grad:
         extra.append("requires_grad=True")
-    return prefix + ", ".join([body, *extra]) + ")"
+    text = prefix + body
+    room = _options["linewidth"] - (len(text) - text.rfind("\n") - 1)
+    for entry in extra:  # on a line of its own where it would be too long
+        if len(entry) + 2 > room:
+            text, room = f"{text},\n{' ' * len(prefix)}{entry}", _options["linewidth"] - len(prefix) - len(entry)
+        else:
+            text, room = f"{text}, {entry}", room - len(entry) - 2
+    return text + ")"
 
 
 Tensor.__repr__ = lambda self: tensor_text(self)

@@ -1,6 +1,8 @@
 """What an operator is made of: `python -m headwater.ops expm1`, or without a name the list of all."""
 from __future__ import annotations
 
+import platform
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,13 +24,17 @@ def _tests(name: str) -> list[str]:
     root = Path(__file__).resolve().parents[2]
     found = []
     for file in sorted((root / "tests" / "ops").glob("test_*.py")) if (root / "tests" / "ops").is_dir() else []:
-        if f'op_test("{name}"' in file.read_text():
+        text = file.read_text()  # op_test is also called in loops over names, and with names such as f"avg_pool{n}d"
+        made = [re.sub(r"\{[^}]*\}", ".*", m) for m in re.findall(r'f"(\w*\{[^"]*)"', text)]
+        if "op_test(" in text and (f'"{name}"' in text or any(re.fullmatch(m, name) for m in made)):
             found.append(f"tests/ops/{file.name}")
     return found
 
 
 def _instruction_sets(kernel: str) -> str:
-    return "avx2, avx512, scalar (chosen at run time)" if kernel not in ("reference",) else "any"
+    if kernel in ("reference", "onednn"):
+        return "any" if kernel == "reference" else "chosen by oneDNN"
+    return ("neon" if platform.machine() == "aarch64" else "avx2, avx512") + ", scalar (chosen at run time)"
 
 
 def report(name: str) -> str:
@@ -57,7 +63,7 @@ def report(name: str) -> str:
     row("autocast", d["autocast"])
     for k in d["kernels"]:
         row("kernel", f"{k['device']}: {k['name']} (priority {k['priority']}); {_instruction_sets(k['name'])}")
-    for t in _tests(name):
+    for t in _tests(name) or (["those of the operators that use it"] if d["internal"] else []):
         row("tests", t)
     return "\n".join(lines)
 

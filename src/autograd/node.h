@@ -45,6 +45,7 @@ class GradNode : public RefCounted {
   std::vector<OutputInfo> outputs;  // one per output
   std::vector<SlotHook> hooks;      // run on an output's gradient before apply()
   std::string origin;               // anomaly mode: who called the op
+  bool spliced = false;             // part of another node (views.cpp), which lets go of what it saved
 
  protected:
   void destroy() noexcept override;  // without recursion: graphs may be 100,000 nodes deep

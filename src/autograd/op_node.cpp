@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/rules.h"
+#include "op/saved.h"
 
 namespace hw {
 
@@ -29,11 +30,29 @@ OpNode::OpNode(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) 
   }
 }
 
+/// Whether the gradient of the op will read input i; `needs(j)`: whether input j gets a gradient.
+template <class Needs>
+static bool is_read(const OpDef& op, size_t count, size_t i, Needs&& needs) {
+  if (!op.saves_input(i)) return false;
+  uint64_t wanted = 0;
+  bool all = true;
+  for (size_t j = 0; j < count && j < 64; ++j) {
+    const bool need = needs(j);
+    wanted |= uint64_t{need} << j;
+    all = all && need;
+  }
+  return all || (readers_of_input(op, i) & wanted) != 0;
+}
+
+bool keeps_input(const OpDef& op, std::span<const Tensor> in, size_t i) {
+  return is_read(op, in.size(), i, [&](size_t j) { return requires_grad(in[j]); });
+}
+
 void OpNode::save(std::span<const Tensor> in, std::span<const Tensor> out) {
   if (op_.saves_inputs()) saved_in_.resize(in.size());
   if (op_.saves_outputs()) saved_out_.resize(out.size());
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!in[i].defined() || !op_.saves_input(i)) continue;
+    if (!in[i].defined() || !is_read(op_, in.size(), i, [&](size_t j) { return bool(next[j].node); })) continue;
     check_runtime(!in[i]->inference,
                   "a tensor made in inference mode cannot be saved for a backward pass; clone() it first");
     saved_in_[i] = SavedTensor(in[i], false);
@@ -83,7 +102,7 @@ Tensors OpNode::apply(std::span<const Tensor> dy, bool keep) {
   if (next.size() > 64) needs = ~uint64_t{0};
   GradCtx ctx(op_, attrs(), in_specs_, out_specs_, in, out, dy, needs);
   op_.grad_rule()(ctx);
-  if (!keep) release_saved();
+  if (!keep && !spliced) release_saved();
   return ctx.take();
 }
 

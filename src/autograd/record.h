@@ -13,6 +13,8 @@ inline bool should_record(const OpDef& op, std::span<const Tensor> in) {
   return false;
 }
 
+/// Whether the gradient of op(in) will read input i.
+bool keeps_input(const OpDef& op, std::span<const Tensor> in, size_t i);
 /// Records op(in) = out. Integer outputs and ops without gradient get no history.
 void record(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out);
 

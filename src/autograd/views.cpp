@@ -59,6 +59,7 @@ class CopySlices final : public GradNode {
  public:
   CopySlices(const Tensor& view, const Tensor& base, Ref<GradNode> inner)
       : geometry_(view, base), inner_(std::move(inner)) {
+    inner_->spliced = true;
     next = inner_->next;
     next[0] = gradient_edge(base);
     inner_wants_old_ = static_cast<bool>(inner_->next[0].node);
@@ -72,6 +73,8 @@ class CopySlices final : public GradNode {
     Tensor whole = geometry_.laid_out(dy[0]);
     Tensor inner_dy = clone(geometry_.part(whole));
     Tensors dx = inner_->apply({&inner_dy, 1}, keep);
+    // A graph of second order reaches the inner node by itself too: as the history of the output that it saved.
+    if (!keep && inner_->use_count() == 1) inner_->release_saved();
     dx.resize(next.size());
     static const Op copy{"copy_"};
     Tensor part = geometry_.part(whole);

@@ -228,8 +228,9 @@ Tensor EagerInterpreter::call_inplace(const OpDef& op, std::span<const Tensor> i
                   ", which cannot be stored in ", self);
     return copy.inplace({self, result});
   }
-  Tensor before = recorded && op.saves_input(0) ? clone(self.alias()) : self.alias();
-  if (recorded && op.saves_input(0) && requires_grad(self)) {
+  const bool kept = recorded && keeps_input(op, in, 0);
+  Tensor before = kept ? clone(self.alias()) : self.alias();
+  if (kept && requires_grad(self)) {
     GradNode::Edge edge = gradient_edge(self);
     set_history(before, edge.node, edge.slot);
   }

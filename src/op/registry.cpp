@@ -1,9 +1,10 @@
 // The registry of ops: filled before main, then only read.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "base/error.h"
-#include "op/op_def.h"
+#include "op/saved.h"
 
 namespace hw {
 
@@ -24,6 +25,35 @@ static void resolve_saved(std::string_view saved, const std::vector<std::string>
   }
 }
 
+/// By op: for each input the inputs whose gradients read it. Few ops say so.
+static std::unordered_map<const OpDef*, std::vector<uint64_t>>& readers() {
+  static auto* map = new std::unordered_map<const OpDef*, std::vector<uint64_t>>;
+  return *map;
+}
+
+uint64_t readers_of_input(const OpDef& op, size_t i) {
+  auto it = readers().find(&op);
+  return it == readers().end() || i >= it->second.size() ? ~uint64_t{0} : it->second[i];
+}
+
+/// Takes the ":other" out of "input:other", and gives the readers of each input; empty if none is named.
+static std::vector<uint64_t> resolve_readers(std::string& saved, const std::vector<std::string>& names) {
+  std::vector<uint64_t> found;
+  for (size_t colon; (colon = saved.find(':')) != std::string::npos;) {
+    size_t begin = saved.rfind(' ', colon) + 1, end = std::min(saved.find(' ', colon), saved.size());
+    const std::string name = saved.substr(begin, colon - begin), reader = saved.substr(colon + 1, end - colon - 1);
+    auto at = [&](const std::string& n) {
+      auto it = std::find(names.begin(), names.end(), n);
+      if (it == names.end()) bug("'", saved, "' names '", n, "', which is no input");
+      return static_cast<size_t>(it - names.begin());
+    };
+    found.resize(names.size(), ~uint64_t{0});
+    found[at(name)] = uint64_t{1} << at(reader);
+    saved.erase(colon, end - colon);
+  }
+  return found;
+}
+
 RegisterOp::RegisterOp(OpDef def, const char* file) {
   std::string_view path = file;
   size_t at = path.rfind("src/ops/");
@@ -33,6 +63,7 @@ RegisterOp::RegisterOp(OpDef def, const char* file) {
   std::vector<std::string> ins, outs;
   for (const InputDef& i : def.inputs_) ins.push_back(i.name);
   for (const OutputDef& o : def.outputs_) outs.push_back(o.name);
+  std::vector<uint64_t> read_by = resolve_readers(def.saved_, ins);
   resolve_saved(def.saved_, ins, def.saved_inputs_);
   resolve_saved(def.saved_, outs, def.saved_outputs_);
   // Bits go by flattened position: a list at the end leaves those before it in place, another moves those behind it.
@@ -48,7 +79,9 @@ RegisterOp::RegisterOp(OpDef def, const char* file) {
     def.needs_attrs_ |= a.required;
   }
   std::string name = def.name_;
-  if (!ops().emplace(name, new OpDef(std::move(def))).second) bug("op '", name, "' is declared twice");
+  auto [entry, added] = ops().emplace(name, new OpDef(std::move(def)));
+  if (!added) bug("op '", name, "' is declared twice");
+  if (!read_by.empty()) readers().emplace(entry->second, std::move(read_by));
 }
 
 const OpDef* find_op(std::string_view name) {

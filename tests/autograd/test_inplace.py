@@ -177,3 +177,57 @@ def test_second_order_through_inplace():
     (g,) = hw.autograd.grad(h.sum(), x, create_graph=True)
     (g2,) = hw.autograd.grad(g.sum(), x)
     assert g.item() == 4 and g2.item() == 2
+
+
+def test_what_no_gradient_reads_may_change_and_is_let_go():
+    def by_a_number(m, x):
+        h = x * 1
+        y = h * 3
+        z = h / 2
+        h.mul_(5)
+        return y + z + h
+
+    def by_a_constant(m, x):
+        h, c = x * 1, m.ones(4, 4) * 2
+        y = (h @ c) + m.nn.functional.linear(h, c) + m.addmm(h, h, c) + m.addcmul(h, h, c[0])
+        h.zero_()
+        return y
+
+    both(by_a_number, (4, 4))
+    both(by_a_constant, (4, 4))
+    x = hw.ones(1000, 1000, requires_grad=True)
+    before = hw.memory.stats()["allocated"]
+    y = (x * 2) * 3 / 4  # only the last result lives
+    assert hw.memory.stats()["allocated"] - before < 1.5 * y.nbytes
+    h = hw.ones(3, requires_grad=True) * 1
+    y = h * h.detach()
+    with pytest.raises(RuntimeError, match="changed in place"):  # the other factor is read
+        h.mul_(2)
+        y.sum().backward()
+
+
+def test_inplace_product_reads_what_it_must():
+    def f(m, x, y):
+        h, k = x * 1, y * 1
+        h.mul_(k)
+        h.mul_(m.full((4,), 3.0))
+        q = y * 2
+        q.div_(h)
+        q.addcmul_(h, h)
+        return h + q
+
+    both(f, (4,), (4,))
+    both(lambda m, x, y: m.full((4,), 2.0).mul_(x).div_(y), (4,), (4,))
+
+
+def test_second_order_through_a_write_to_a_view_that_saves_its_result():
+    def second(m):
+        x = m.tensor([[0.5, 1.0], [1.5, 2.0]], requires_grad=True)
+        h = x * 1
+        h[0].exp_()
+        (g,) = m.autograd.grad((h * h).sum(), x, create_graph=True)
+        (g2,) = m.autograd.grad((g * g).sum(), x)
+        return g.tolist(), g2.tolist()
+
+    for a, b in zip(second(hw), second(torch), strict=True):
+        torch.testing.assert_close(torch.tensor(a), torch.tensor(b))

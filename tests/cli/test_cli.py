@@ -44,6 +44,9 @@ def test_ops():
     out = run("ops", "expm1").stdout
     assert "src/ops/elementwise/expm1.cpp" in out
     assert "kernel" in out
+    assert "tests/ops/test_elementwise.py" in out
+    assert "tests/ops/test_pool.py" in run("ops", "avg_pool2d").stdout
+    assert "chosen by oneDNN" in run("ops", "mm").stdout or not hw._C.build["onednn"]
     bad = run("ops", "expm2")
     assert bad.returncode == 1
     assert "similar names: exp" in bad.stderr

@@ -195,9 +195,15 @@ def test_pickle_and_deepcopy_keep_requires_grad():
     lambda m: m.zeros(2, 0), lambda m: m.tensor([1e-6, 1.0]), lambda m: m.tensor([float("nan"), float("inf"), -1.0]),
     lambda m: m.arange(2000.0), lambda m: m.ones(40, 40), lambda m: m.arange(30.0), lambda m: m.tensor([1e10, 2.0]),
     lambda m: m.ones(2, dtype=m.float64), lambda m: m.ones(2, dtype=m.bfloat16), lambda m: m.ones(2, requires_grad=True),
-    lambda m: m.tensor([-1, 10, 100])])
+    lambda m: m.tensor([-1, 10, 100]), lambda m: m.ones(14, dtype=m.complex64) * (1.25 - 2j)])
 def test_printing_is_torchs(make):
     assert repr(make(hw)) == repr(make(torch)).replace("torch.", "headwater.")
+
+
+def test_printing_keeps_to_the_line():
+    long = hw.full((6,), 1234.5678, dtype=hw.float64)
+    assert repr(long).splitlines()[-1] == "       dtype=headwater.float64)"
+    assert repr(hw.arange(3.0, dtype=hw.float64)) == "tensor([0., 1., 2.], dtype=headwater.float64)"
 
 
 def test_numbers_and_truth():

@@ -50,7 +50,7 @@ static const RegisterOp op =
         .autocast(Autocast::Lower)
         .sbp(convolution_sbp)
         .flops(convolution_flops)
-        .grad("input weight", convolution_grad)
+        .grad("input:weight weight:input", convolution_grad)
         .onnx("Conv");
 
 }  // namespace hw

@@ -17,7 +17,7 @@ static const RegisterOp op = OpDef("addcmul")
                                  .inplace()
                                  .autocast(Autocast::Widest)
                                  .sbp(sbp::elementwise)
-                                 .grad("tensor1 tensor2",
+                                 .grad("tensor1:tensor2 tensor2:tensor1",
                                        [](GradCtx& g) {
                                          g.dx(0, g.dy());
                                          const Scalar& value = g.attr("value").scalar();

@@ -34,7 +34,7 @@ static const RegisterOp op =
         .inplace()
         .autocast(Autocast::Widest)
         .sbp(sbp::elementwise)
-        .grad("input other",
+        .grad("input:other other",
               [](GradCtx& g) {
                 if (!g.attr("rounding_mode").none()) {  // piecewise constant
                   for (size_t i = 0; i < 2; ++i) g.dx(i, zeros(g.in_spec(i).shape, g.in_spec(i).dtype));

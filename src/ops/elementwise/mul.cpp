@@ -14,7 +14,7 @@ static const RegisterOp op = OpDef("mul")
                                  .inplace()
                                  .autocast(Autocast::Widest)
                                  .sbp(sbp::linear)
-                                 .grad("input other",
+                                 .grad("input:other other:input",
                                        [](GradCtx& g) {
                                          if (g.needs(0)) g.dx(0, g.dy() * conj(g.in(1)));
                                          if (g.needs(1)) g.dx(1, g.dy() * conj(g.in(0)));

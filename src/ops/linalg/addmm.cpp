@@ -31,7 +31,7 @@ static const RegisterOp op =
         .flops([](const InferCtx& c) {
           return 2.0 * static_cast<double>(c.in[1].numel()) * static_cast<double>(c.in[2].shape[1]);
         })
-        .grad("mat1 mat2",
+        .grad("mat1:mat2 mat2:mat1",
               [](GradCtx& g) {
                 const Scalar &beta = g.attr("beta").scalar(), &alpha = g.attr("alpha").scalar();
                 if (g.needs(0)) g.dx(0, scaled(g.dy(), beta));

@@ -19,7 +19,7 @@ static const RegisterOp op =
         .flops([](const InferCtx& c) {
           return 2.0 * static_cast<double>(c.in[0].numel()) * static_cast<double>(c.in[1].shape[2]);
         })
-        .grad("input mat2",
+        .grad("input:mat2 mat2:input",
               [](GradCtx& g) {
                 if (g.needs(0)) g.dx(0, bmm_op({g.dy(), adjoint(g.in(1))}));
                 if (g.needs(1)) g.dx(1, bmm_op({adjoint(g.in(0)), g.dy()}));

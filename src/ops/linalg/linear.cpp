@@ -60,7 +60,7 @@ static const RegisterOp op =
         .flops([](const InferCtx& c) {
           return 2.0 * static_cast<double>(c.in[0].numel()) * static_cast<double>(c.in[1].shape[0]);
         })
-        .grad("input weight", linear_grad)
+        .grad("input:weight weight:input", linear_grad)
         .onnx("Add(MatMul(input, Transpose(weight)), bias)");
 
 }  // namespace hw
