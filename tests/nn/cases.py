@@ -120,6 +120,12 @@ POOLS = [
     case("AvgPool2d", (3, 2, 1), lines(2, 3, 7, 8), count_include_pad=False),
     case("AvgPool2d", ((2, 3),), lines(2, 3, 7, 8), ceil_mode=True, divisor_override=5),
     case("AvgPool3d", (2,), lines(1, 2, 4, 4, 6)),
+    case("LPPool1d", (3, 2), lambda: (positive(2, 3, 8),)),
+    case("LPPool2d", (2, 3, 2), lambda: (positive(2, 3, 7, 8),)),
+    case("LPPool3d", (2, 2), lambda: (positive(1, 2, 4, 4, 6),)),
+    case("MaxUnpool1d", (2,), lambda: (x(1, 2, 3), torch.tensor([[[0, 3, 4], [1, 2, 5]]]))),
+    case("MaxUnpool2d", (2,), lambda: (x(1, 1, 2, 2), torch.tensor([[[[0, 3], [8, 15]]]]))),
+    case("MaxUnpool3d", (2,), lambda: (x(1, 1, 1, 1, 2), torch.tensor([[[[[5, 10]]]]]))),
     case("AdaptiveAvgPool1d", (4,), lines(2, 3, 10)),
     case("AdaptiveAvgPool2d", ((3, None),), lines(2, 3, 7, 8)),
     case("AdaptiveAvgPool2d", (1,), lines(2, 3, 7, 8)),
@@ -274,7 +280,8 @@ LOSSES = [
         ("MultiLabelMarginLoss", (), lambda: (x(2, 4), torch.tensor([[3, 0, -1, 1], [-1, 1, 2, 3]])), {}),
         ("MultiMarginLoss", (), lambda: (x(3, 5), ids(5, 3)), {"p": 2, "weight": torch.rand(5)}),
     )
-] + [case("KLDivLoss", (), lambda: (x(3, 4), torch.rand(3, 4)), reduction="batchmean")]
+] + [case("CTCLoss", (), lambda: (x(6, 2, 4).log_softmax(2), torch.tensor([[1, 2], [3, 3]]), torch.tensor([6, 5]), torch.tensor([2, 2])),
+          reduction="sum")] + [case("KLDivLoss", (), lambda: (x(3, 4), torch.rand(3, 4)), reduction="batchmean")]
 
 # Layers whose result is random in training mode: compared in evaluation mode, and by their statistics elsewhere.
 RANDOM = [

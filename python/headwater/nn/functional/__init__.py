@@ -32,7 +32,9 @@ from .activation import (
     threshold,
 )
 from .attention import multi_head_attention_forward
+from .ctc import ctc_loss
 from .distance import cosine_similarity, normalize, pairwise_distance, pdist
+from .grid import affine_grid, grid_sample
 from .loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -55,6 +57,20 @@ from .loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from .pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from .pooling import adaptive_max_pool1d as adaptive_max_pool1d  # torch's have no signature to compare with
+from .pooling import adaptive_max_pool2d as adaptive_max_pool2d
+from .pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from .sparse import embedding, embedding_bag
 from .vision import (
     channel_shuffle,
@@ -84,6 +100,10 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -92,6 +112,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -102,6 +123,7 @@ __all__ = [
     "feature_alpha_dropout",
     "fold",
     "gaussian_nll_loss",
+    "grid_sample",
     "gumbel_softmax",
     "hardsigmoid",
     "hardswish",
@@ -114,7 +136,13 @@ __all__ = [
     "leaky_relu",
     "local_response_norm",
     "log_softmax",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "margin_ranking_loss",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "multi_head_attention_forward",

@@ -344,3 +344,18 @@ class MultiMarginLoss(_WeightedLoss):
         return F.multi_margin_loss(
             input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
+
+
+class CTCLoss(_Loss):
+    """Negative log-likelihood of label sequences without an alignment: log_probs (T, N, C), see `F.ctc_loss`."""
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(
+        self, log_probs: hw.Tensor, targets: hw.Tensor, input_lengths: hw.Tensor, target_lengths: hw.Tensor
+    ) -> hw.Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import headwater as hw
 
+from .. import functional as F
 from .module import Module
 from .tuples import spread
 
@@ -208,3 +209,73 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maxima over windows chosen so that the output has the given depth, height and width."""
 
     operator = "adaptive_max_pool3d"
+
+
+class _LPPoolNd(Module):
+    function: ClassVar[str]
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input: hw.Tensor) -> hw.Tensor:
+        return getattr(F, self.function)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """(sum of input ** norm_type over each window) ** (1 / norm_type) of (N, C, L) or (C, L)."""
+
+    function = "lp_pool1d"
+
+
+class LPPool2d(_LPPoolNd):
+    """(sum of input ** norm_type over each window) ** (1 / norm_type) of (N, C, H, W) or (C, H, W)."""
+
+    function = "lp_pool2d"
+
+
+class LPPool3d(_LPPoolNd):
+    """(sum of input ** norm_type over each window) ** (1 / norm_type) of (N, C, D, H, W) or (C, D, H, W)."""
+
+    function = "lp_pool3d"
+
+
+class _MaxUnpoolNd(Module):
+    function: ClassVar[str]
+    ndim: ClassVar[int]
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = spread(kernel_size, self.ndim)
+        self.stride = spread(stride if stride is not None else kernel_size, self.ndim)
+        self.padding = spread(padding, self.ndim)
+
+    def forward(self, input: hw.Tensor, indices: hw.Tensor, output_size: Any = None) -> hw.Tensor:
+        return getattr(F, self.function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Zeros, with each maximum where MaxPool1d found it."""
+
+    function, ndim = "max_unpool1d", 1
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Zeros, with each maximum where MaxPool2d found it."""
+
+    function, ndim = "max_unpool2d", 2
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Zeros, with each maximum where MaxPool3d found it."""
+
+    function, ndim = "max_unpool3d", 3
