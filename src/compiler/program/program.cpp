@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autograd/mode.h"
 #include "autograd/node.h"
 #include "base/error.h"
 #include "compiler/lower.h"
@@ -169,8 +170,10 @@ Tensors Program::state() const {
 Tensor Program::result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const {
   const PlanTensor& t = plan().tensors[static_cast<size_t>(plan().results[static_cast<size_t>(result)])];
   const PlanBuffer& b = plan().buffers[static_cast<size_t>(t.buffer)];
-  return Tensor::make(memory[static_cast<size_t>(b.index)], t.spec.dtype, t.spec.shape, t.spec.strides,
-                      t.offset / dtype_size(t.spec.dtype));
+  Tensor made = Tensor::make(memory[static_cast<size_t>(b.index)], t.spec.dtype, t.spec.shape, t.spec.strides,
+                             t.offset / dtype_size(t.spec.dtype));
+  made->inference = grad_mode().inference;
+  return made;
 }
 
 void Program::set_gradients(std::span<const Tensor> inputs, const std::vector<Ref<Storage>>& memory) {
