@@ -1,6 +1,7 @@
 """The demo, as a user starts it: accuracy, files, picture."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -22,6 +23,9 @@ def test_the_demo_reaches_its_goal(tmp_path):
     out = run("--out", str(tmp_path / "out"))
     assert out.returncode == 0, out.stdout + out.stderr
     assert "fresh process" in out.stdout
+    gain = re.search(r"takes ([\d.]+) ms compiled, ([\d.]+) ms eager .* in ([\d.]+) MiB compiled, ([\d.]+) MiB eager", out.stdout)
+    assert gain, out.stdout
+    assert all(float(number) > 0 for number in gain.groups())
     assert {f.name for f in (tmp_path / "out").iterdir()} == {"digits.safetensors", "digits.png", "test-images.safetensors"}
     picture = (tmp_path / "out" / "digits.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
@@ -34,3 +38,15 @@ def test_the_same_seed_gives_the_same_weights(tmp_path):
         assert run("--out", str(tmp_path / name), "--epochs", "1", "--seed", "5").returncode == 0
         files.append((tmp_path / name / "digits.safetensors").read_bytes())
     assert files[0] == files[1]
+
+
+def test_the_step_is_captured_at_most_twice():
+    """For the whole batches, and once more for the last, smaller one."""
+    import headwater as hw
+    from headwater.cli.demo import DigitsNet, make_step
+
+    model = DigitsNet()
+    step = hw.compile(make_step(model, hw.optim.AdamW(model.parameters())))
+    for size in (32, 32, 29, 32, 29):
+        step(hw.rand(size, 1, 8, 8), hw.zeros(size, dtype=hw.int64))
+    assert step.captures == 2
