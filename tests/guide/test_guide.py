@@ -1,4 +1,4 @@
-"""Runs the Python blocks of each page of the guide, in order, in one namespace, in an empty folder."""
+"""Runs the Python blocks of each page of the guide, and of the README, in order, in one namespace, in an empty folder."""
 
 import os
 import re
@@ -24,13 +24,13 @@ def program(page):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "../../README.md"])
 def test_page(page, tmp_path):
     """As a script of its own: a page may start worker processes and set global options."""
     code = program(page)
     if not code.strip():
         pytest.skip("no Python in it")
-    script = tmp_path / page.replace(".md", "_md.py")
+    script = tmp_path / f"{Path(page).stem}_md.py"
     script.write_text(code + "\n")
     path = os.pathsep.join([str(Path("python").resolve()), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg", "HEADWATER_NUM_THREADS": "1"}  # tests run side by side
