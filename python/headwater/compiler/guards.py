@@ -39,10 +39,13 @@ _CLOCKS = frozenset({"now", "utcnow", "today", "urandom", "getrandom"})
 
 def _refuse(frame: FrameType, function: Any) -> None:
     """Clocks and dice outside of hw.random would give one value for all runs."""
-    if is_internal(frame.f_code):
-        return
+    if not is_internal(frame.f_code):
+        _refuse_dice(f"{getattr(function, '__name__', function)}()")
+
+
+def _refuse_dice(what: str) -> None:
     raise RuntimeError(
-        f"{getattr(function, '__name__', function)}() gives another value in each run, but a compiled function would keep that of "
+        f"{what} gives another value in each run, but a compiled function would keep that of "
         "its capture. Call it outside and pass the value as an argument, or use hw.rand and its kin"
     )
 
@@ -191,6 +194,8 @@ class Guards:
             self._dicts.append((names, chain[0], _MISSING))
             return
         place, value = names, names[chain[0]]
+        if getattr(value, "__name__", "") in ("numpy", "numpy.random") and "random" in (*chain[1:2], value.__name__[6:]):
+            _refuse_dice("numpy.random")  # compiled methods, which no profiler sees
         if self.value(value):
             self._dicts.append((place, chain[0], value))
         for name in chain[1:]:
@@ -280,6 +285,11 @@ class Guards:
                     continue
                 if self.value(value, depth + 1):
                     self._dicts.append((owner, name, value))
+
+    def contents(self, table: dict[Any, Any]) -> None:
+        """A dict must go on holding what it holds."""
+        self._keep(table)
+        self._sequences.append((table, dict(table)))
 
     def condition(self, check: Callable[[], str]) -> None:
         """`check` says why the program does not fit any more."""

@@ -24,6 +24,10 @@ class Session:
     def __init__(self, name: str) -> None:
         self.native = _C.Capture(name)
         self.guards = Guards()
+        hooks = sys.modules.get("headwater.nn.modules.hooks")
+        if hooks is not None:  # those of all modules, whichever are called
+            for table in vars(hooks.every_module).values():
+                self.guards.contents(table)
         # Called in order before each run: what gives host numbers, and what takes them back if the run fails; None where an effect
         # gives none.
         self.host: list[tuple[Callable[[], Any], Callable[[], Any] | None]] = []

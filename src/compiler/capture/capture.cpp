@@ -73,7 +73,7 @@ Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& sha
   argument_storages_.try_emplace(given->storage.get(), static_cast<int32_t>(graph_.sources.size()));
   Tensor stand_in = abstract_tensor(spec);
   add_source_memory(stand_in, GraphSource::Kind::Input, std::move(name));
-  input_given_.back() = given;
+  if (parent_) input_given_.back() = given;
   source_tensors_.back() = Tensor();  // another one in each run
   if (requires_grad(given)) {
     set_requires_grad(stand_in, true);
