@@ -6,6 +6,7 @@
 #include "autograd/mode.h"
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "bind/graph.h"
 #include "bind/plan_data.h"
 #include "bind/program.h"
 #include "compiler/capture/capture.h"
@@ -134,6 +135,7 @@ void bind_capture(nb::module_& m) {
       .def("cut", [](PyCapture& c, size_t nodes) { c.capture.graph().order.resize(nodes); })
       .def("finish", [](PyCapture& c) { c.capture.finish(); })
       .def("leaks", [](PyCapture& c) { return c.capture.leaks(); })
+      .def("graph", [](PyCapture& c) { return PyGraph{c.capture.graph()}; })
       .def("num_nodes", [](PyCapture& c) { return c.capture.graph().order.size(); })
       .def("lifted", [](PyCapture& c) { return list_of(c.capture.lifted()); })
       .def("body", [](PyCapture& c, nb::handle inputs, nb::handle outputs) {

@@ -8,6 +8,7 @@
 #include "bind/attrs.h"
 #include "bind/bind.h"
 #include "compiler/check_graph.h"
+#include "compiler/evaluate.h"
 #include "compiler/pipeline.h"
 #include "compiler/set_batch.h"
 #include "ir/pattern.h"
@@ -230,6 +231,15 @@ PyGraph parse(const std::string& graph_text, nb::sequence constants, bool zeros)
   return {std::move(g)};
 }
 
+/// The results, node by node, without any plan: what every other way to run the graph is measured against.
+nb::list evaluate(const PyGraph& p, nb::sequence tensors) {
+  Tensors in;
+  for (nb::handle h : tensors) in.push_back(tensor_from(h.ptr(), "tensors"));
+  nb::list list;
+  for (const Tensor& t : evaluate_graph(p.graph, in)) list.append(nb::steal(wrap(t.alias())));
+  return list;
+}
+
 std::string text_of(const PyGraph& p, nb::object most_elements, bool origins) {
   const int64_t most = most_elements.is_none() ? -1 : int_from(most_elements.ptr(), "most_elements");
   return print_graph(p.graph, op_vocabulary(), {most, origins});
@@ -244,7 +254,7 @@ std::string difference(const PyGraph& a, const PyGraph& b) {
 void bind_surgery(nb::class_<PyGraph>& c) {
   c.def("replace", &replace, nb::arg("value"), nb::arg("by"), "All uses of a value read another; the number of uses.");
   c.def("insert", &insert, nb::arg("op"), nb::arg("inputs"), nb::arg("attrs") = nb::dict(), nb::kw_only(),
-        nb::arg("before") = nb::none(), nb::arg("after") = nb::none(),
+        nb::arg("before").none() = nb::none(), nb::arg("after").none() = nb::none(),
         "A new node, at the end unless told otherwise; the numbers of its outputs.");
   c.def("erase", &erase, nb::arg("node"), "Takes out a node that nobody reads.");
   c.def(
@@ -258,7 +268,7 @@ void bind_surgery(nb::class_<PyGraph>& c) {
   c.def(
       "set_batch", [](PyGraph& p, int64_t batch, bool numbers_too) { set_batch(p.graph, batch, numbers_too); },
       nb::arg("batch"), nb::arg("numbers_too") = false, "Gives axis 0 of all inputs another size.");
-  c.def("run_passes", &run, nb::arg("names") = nb::none(), nb::kw_only(), nb::arg("frozen") = false,
+  c.def("run_passes", &run, nb::arg("names").none() = nb::none(), nb::kw_only(), nb::arg("frozen") = false,
         nb::arg("off") = "", nb::arg("dump") = "", nb::arg("verify") = true,
         "Runs these passes, or the whole pipeline; what became of each.");
 }
@@ -268,7 +278,7 @@ void bind_surgery(nb::class_<PyGraph>& c) {
 void bind_graph(nb::module_& m) {
   nb::class_<PyGraph> c(m, "Graph");
   c.def_static("parse", &parse, nb::arg("text"), nb::arg("constants") = nb::list(), nb::arg("zeros") = false);
-  c.def("text", &text_of, nb::arg("most_elements") = 16, nb::arg("origins") = true,
+  c.def("text", &text_of, nb::arg("most_elements").none() = nb::int_(16), nb::arg("origins") = true,
         "The graph's text; most_elements=None prints all constants in full.");
   c.def("__str__", [](const PyGraph& p) { return print_graph(p.graph, op_vocabulary()); });
   c.def("__eq__", [](const PyGraph& a, nb::handle b) {
@@ -293,6 +303,7 @@ void bind_graph(nb::module_& m) {
     return spec_dict(p.graph.spec(v));
   });
   c.def("find", &find, nb::arg("what"));
+  c.def("evaluate", &evaluate, nb::arg("tensors"), "The results for these inputs and states, node by node.");
   c.def("check", [](const PyGraph& p) { check_graph(p.graph); });
   bind_surgery(c);
   m.def("pipeline_text", &pipeline_text);

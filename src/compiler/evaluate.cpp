@@ -1,9 +1,12 @@
-// Running one node on data at compile time.
+// Running nodes on data at compile time.
 #include "compiler/evaluate.h"
 
+#include "base/error.h"
 #include "compiler/check_graph.h"
+#include "ir/text.h"
 #include "kernels/kernel.h"
 #include "op/rules.h"
+#include "op/vocabulary.h"
 
 namespace hw {
 
@@ -40,6 +43,37 @@ std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::spa
   LaunchStatus status;
   kernel->run({in_data.data(), out_data.data(), scratch.data(), &node.attrs, &status});
   return status.failed ? std::vector<Tensor>{} : made;
+}
+
+std::vector<Tensor> evaluate_graph(const Graph& graph, std::span<const Tensor> tensors) {
+  std::vector<Tensor> values(graph.values.size()), results;
+  size_t given = 0;
+  for (const GraphSource& s : graph.sources) {
+    if (s.kind == GraphSource::Kind::Constant) {
+      values[static_cast<size_t>(s.value)] = s.tensor;
+      continue;
+    }
+    check(given < tensors.size(), "the graph takes more than ", tensors.size(), " tensors");
+    const Tensor& t = tensors[given++];
+    const TensorSpec& want = graph.spec(s.value);
+    check(t.defined() && t.dtype() == want.dtype && t.shape() == want.shape && t.strides() == want.strides, "source ",
+          s.name, " is ", want, " with strides ", want.strides, ", got ", t);
+    values[static_cast<size_t>(s.value)] = t;
+  }
+  check(given == tensors.size(), "the graph takes ", given, " tensors, got ", tensors.size());
+  for (NodeId n : graph.order) {
+    const Node& node = graph.node(n);
+    const OpDef* op = find_op(node.op);
+    check(op && op->kind() != OpKind::Composite && node.bindings.empty() && node.bodies.empty(),
+          node_text(graph, n, op_vocabulary()), ": only plain calls of operators with kernels are evaluated");
+    std::vector<Tensor> in;
+    for (ValueId v : node.inputs) in.push_back(v == kNone ? Tensor() : values[static_cast<size_t>(v)]);
+    std::vector<Tensor> out = evaluate_node(graph, node, in);
+    check(!out.empty(), node_text(graph, n, op_vocabulary()), ": fails on this data");
+    for (size_t i = 0; i < out.size(); ++i) values[static_cast<size_t>(node.outputs[i])] = out[i];
+  }
+  for (const GraphResult& r : graph.results) results.push_back(values[static_cast<size_t>(r.value)]);
+  return results;
 }
 
 bool constant_scalar(const Graph& graph, ValueId v, Scalar& value) {

@@ -31,23 +31,13 @@ inline Tensor random_tensor(const TensorSpec& spec, std::mt19937& random) {
   return t;
 }
 
-/// The values of the results for inputs and state drawn with `seed`. Nodes must be kernels or views without bindings.
+/// The results for inputs and state drawn with `seed`.
 inline std::vector<Tensor> run_graph(const Graph& g, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<Tensor> values(g.values.size());
+  std::vector<Tensor> tensors;
   for (const GraphSource& s : g.sources)
-    values[static_cast<size_t>(s.value)] =
-        s.kind == GraphSource::Kind::Constant ? s.tensor : random_tensor(g.spec(s.value), random);
-  for (NodeId n : g.order) {
-    const Node& node = g.node(n);
-    std::vector<Tensor> in;
-    for (ValueId v : node.inputs) in.push_back(v == kNone ? Tensor() : values[static_cast<size_t>(v)]);
-    std::vector<Tensor> out = evaluate_node(g, node, in);
-    for (size_t i = 0; i < out.size(); ++i) values[static_cast<size_t>(node.outputs[i])] = out[i];
-  }
-  std::vector<Tensor> results;
-  for (const GraphResult& r : g.results) results.push_back(values[static_cast<size_t>(r.value)]);
-  return results;
+    if (s.kind != GraphSource::Kind::Constant) tensors.push_back(random_tensor(g.spec(s.value), random));
+  return evaluate_graph(g, tensors);
 }
 
 inline double largest_difference(const Tensor& a, const Tensor& b) {

@@ -4,7 +4,7 @@
 namespace hw {
 namespace {
 
-TEST(MergeCommon, EqualCallsAndConstants) {
+TEST(MergeEqual, EqualCallsAndConstants) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[3, 2]
 const %1: f64[] number = 2.0
 const %2: f64[] number = 2.0
@@ -30,7 +30,7 @@ output %6
 )");
 }
 
-TEST(MergeCommon, ViewsOfTheSamePart) {
+TEST(MergeEqual, ViewsOfTheSamePart) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[4, 6]
 %1: f32[6, 4]{1, 6} = permute(%0) {dims=[1, 0]}
 %2: f32[6, 4]{1, 6} = transpose(%0) {dim0=0, dim1=1}
@@ -47,7 +47,7 @@ output %3
 )");
 }
 
-TEST(MergeCommon, DifferentPartsStay) {
+TEST(MergeEqual, DifferentPartsStay) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[4, 6]
 %1: f32[2, 6] = narrow(%0) {dim=0, start=0, length=2}
 %2: f32[2, 6] = narrow(%0) {dim=0, start=2, length=2}
@@ -57,7 +57,7 @@ output %3
             "no change");
 }
 
-TEST(MergeCommon, ZerosOfBothSignsStay) {
+TEST(MergeEqual, ZerosOfBothSignsStay) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[2]
 const %1: f32[] = 0.0
 const %2: f32[] = -0.0
@@ -69,7 +69,7 @@ output %4
             "no change");
 }
 
-TEST(MergeCommon, RandomCallsStay) {
+TEST(MergeEqual, RandomCallsStay) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[2]
 %1: f32[2], %2: bool[2] = _dropout(%0) {seed=!seed, draw=!draw0}
 %3: f32[2], %4: bool[2] = _dropout(%0) {seed=!seed, draw=!draw0}
@@ -79,7 +79,7 @@ output %5
             "no change");
 }
 
-TEST(MergeCommon, OtherAttributesAndDtypesStay) {
+TEST(MergeEqual, OtherAttributesAndDtypesStay) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[2, 2]
 %1: f32[2] = sum(%0) {dim=[0]}
 %2: f32[2] = sum(%0) {dim=[1]}
@@ -92,7 +92,7 @@ output %3
 }
 
 /// What the call returns as two views of one memory stays one memory, apart from a third output.
-TEST(MergeCommon, SharedOutputsStay) {
+TEST(MergeEqual, SharedOutputsStay) {
   EXPECT_EQ(after("merge_equal", R"(input %0 x: f32[4]
 %1: f32[4] = exp(%0)
 %2: f32[4] = exp(%0)

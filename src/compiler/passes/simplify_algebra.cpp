@@ -182,12 +182,19 @@ class Algebra {
     replace_call(n, "cast", {x}, {to});
   }
 
-  /// a + (-b) = a - b, a - (-b) = a + b.
+  /// a + (-b) = a - b, (-a) + b = b - a, a - (-b) = a + b.
   void absorb_negative(NodeId n) {
     const Node& node = g_.node(n);
-    const Node* negative = node.inputs[1] == kNone ? nullptr : r_.made_by(node.inputs[1], "neg");
-    if (!negative || !plain_alpha(node) || g_.spec(negative->inputs[0]).dtype != g_.spec(node.inputs[1]).dtype) return;
-    replace_call(n, node.op == "add" ? "sub" : "add", {node.inputs[0], negative->inputs[0]}, node.attrs);
+    if (!plain_alpha(node)) return;
+    const bool adds = node.op == "add";
+    for (const size_t at : {1, 0}) {
+      const Node* negative = r_.made_by(node.inputs[at], "neg");
+      if (!negative || (at == 0 && !adds)) continue;
+      const ValueId positive = negative->inputs[0];
+      if (g_.spec(positive).dtype != g_.spec(node.inputs[at]).dtype) continue;
+      replace_call(n, adds ? "sub" : "add", {node.inputs[1 - at], positive}, node.attrs);
+      return;
+    }
   }
 
   /// x / c = x * (1 / c) for powers of two whose inverse is a normal number of the dtype.
@@ -197,11 +204,12 @@ class Algebra {
     const ValueId x = node.inputs[0], by = node.inputs[1];
     const DType d = g_.spec(node.outputs[0]).dtype;
     if (!node.attrs[0].none() || !constant_scalar(g_, by, c) || !is_floating(d) || g_.spec(x).dtype != d) return;
-    if (!g_.spec(by).shape.empty() || !is_floating(g_.spec(by).dtype)) return;
-    int exponent = 0;
-    const double most = d == DType::F16 ? 12 : 100;
-    if (std::fabs(std::frexp(c.f64(), &exponent)) != 0.5 || std::abs(exponent) > most || exponent == 1) return;
     TensorSpec spec = g_.spec(by);
+    if (spec.dtype == DType::I64 && spec.wrapped) spec.dtype = DType::F64;  // a Python number gives way as either
+    if (!spec.shape.empty() || !is_floating(spec.dtype)) return;
+    int exponent = 0;
+    const int most = d == DType::F16 ? 12 : 100;
+    if (std::fabs(std::frexp(c.f64(), &exponent)) != 0.5 || std::abs(exponent) > most || exponent == 1) return;
     Tensor inverse = Tensor::scalar(Scalar(1 / c.f64()), spec.dtype, spec.wrapped);
     replace_call(n, "mul", {x, r_.add_source(GraphSource::Kind::Constant, spec, "", inverse)}, {});
   }

@@ -67,6 +67,9 @@ TEST(SimplifyAlgebra, Negatives) {
             "%2: f32[4, 3] = exp(%0)\n%3: f32[4, 3] = sub(%0, %2)\noutput %3\n");
   EXPECT_EQ(simplified("%2: f32[4, 3] = exp(%0)\n%3: f32[4, 3] = neg(%2)\n%4: f32[4, 3] = sub(%0, %3)\noutput %4"),
             "%2: f32[4, 3] = exp(%0)\n%3: f32[4, 3] = add(%0, %2)\noutput %3\n");
+  EXPECT_EQ(simplified("%2: f32[4, 3] = exp(%0)\n%3: f32[4, 3] = neg(%2)\n%4: f32[4, 3] = add(%3, %0)\noutput %4"),
+            "%2: f32[4, 3] = exp(%0)\n%3: f32[4, 3] = sub(%0, %2)\noutput %3\n");
+  EXPECT_EQ(simplified("%2: f32[4, 3] = neg(%0)\n%3: f32[4, 3] = sub(%2, %0)\noutput %3"), "no change");
   EXPECT_EQ(simplified("%2: f32[4, 3] = neg(%0)\n%3: f32[4, 3] = add(%0, %2) {alpha=2}\noutput %3"), "no change");
 }
 
@@ -74,6 +77,12 @@ TEST(SimplifyAlgebra, PowersOfTwo) {
   EXPECT_EQ(
       after("simplify_algebra", "input %0: f32[4]\nconst %1: f64[] number = 8.0\n%2: f32[4] = div(%0, %1)\noutput %2"),
       "input %0: f32[4]\nconst %1: f64[] number = 0.125\n%2: f32[4] = mul(%0, %1)\noutput %2\n");
+  EXPECT_EQ(
+      after("simplify_algebra", "input %0: f32[4]\nconst %1: i64[] number = -2\n%2: f32[4] = div(%0, %1)\noutput %2"),
+      "input %0: f32[4]\nconst %1: f64[] number = -0.5\n%2: f32[4] = mul(%0, %1)\noutput %2\n");
+  EXPECT_EQ(
+      after("simplify_algebra", "input %0: i64[4]\nconst %1: i64[] number = 2\n%2: f32[4] = div(%0, %1)\noutput %2"),
+      "no change");
   for (const char* c : {"6.0", "0.0", "inf", "1e-320", "1.2676506002282294e+35"})
     EXPECT_EQ(after("simplify_algebra", std::string("input %0: f32[4]\nconst %1: f64[] number = ") + c +
                                             "\n%2: f32[4] = div(%0, %1)\noutput %2"),
