@@ -290,6 +290,24 @@ def test_embedding_padding_row_gets_no_gradient() -> None:
     assert w.grad[:, 0].tolist() == [1, 0, 0, 0]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_embedding_gradient_of_rows_that_occur_never_once_and_often(dtype: str, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    before = hw.get_num_threads()
+    hw.set_num_threads(threads)
+    try:
+        for rows, features, count in ((50, 300, 60), (3, 130, 400), (400, 1, 90), (2000, 40, 3000)):
+            index, dy = rng.integers(0, rows - 1, count), rng.integers(-4, 5, (count, features)).astype(np.float64)
+            want = np.zeros((rows, features))
+            np.add.at(want, index, dy)
+            table = hw.zeros(rows, features, dtype=getattr(hw, dtype)).requires_grad_()
+            hw.embedding(hw.tensor(index), table).backward(hw.tensor(dy).to(table.dtype))
+            np.testing.assert_array_equal(table.grad.to(hw.float64).numpy(), want)
+    finally:
+        hw.set_num_threads(before)
+
+
 def test_embedding_gradient_by_frequency() -> None:
     i, w = np.array([0, 2, 2, 2]), np.random.default_rng(0).standard_normal((4, 3))
     h, t = hw.tensor(w, requires_grad=True), torch.tensor(w, requires_grad=True)
