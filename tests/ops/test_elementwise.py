@@ -159,3 +159,11 @@ def test_cast_pair(dtype: str, to: str) -> None:
 
 op_test("cast", samples=lambda: [Sample(randn(3, 5), hw.float64), Sample(randn(0), hw.float32), Sample(randn(), hw.bfloat16, sample_grad=False)],
         dtypes=FLOATS, grad=True)
+
+
+def test_gradient_of_tanh_gelu_far_out() -> None:
+    x = hw.tensor([-1e30, -20.0, 0.0, 20.0, 1e30], requires_grad=True)
+    y = hw.gelu(x, approximate="tanh")
+    y.sum().backward()
+    np.testing.assert_allclose(y.detach().numpy(), [0, 0, 0, 20, 1e30], rtol=1e-6, atol=1e-30)
+    np.testing.assert_allclose(x.grad.numpy(), [0, 0, 0.5, 1, 1], atol=1e-30)
