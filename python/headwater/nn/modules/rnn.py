@@ -10,6 +10,7 @@ import headwater as hw
 
 from .. import init
 from ..functional import rnn as steps
+from ..packed_sequence import PackedSequence, run_packed
 from ..parameter import Parameter
 from .module import Module
 
@@ -139,7 +140,20 @@ class RNNBase(Module):
         """The network over (L, N, in) or, batch first, (N, L, in)."""
         raise NotImplementedError
 
-    def _forward(self, input: hw.Tensor, given: list[hw.Tensor] | None, num_states: int) -> tuple[Any, list[Any]]:
+    def _steps_first(self, num_states: int) -> Any:
+        """The network as a function of (L, N, in) and states, whatever batch_first says."""
+
+        def run(input: hw.Tensor, states: list[hw.Tensor] | None) -> tuple[hw.Tensor, list[hw.Tensor]]:
+            if self.batch_first:
+                input = input.transpose(0, 1)
+            output, final = self._forward(input, states, num_states)
+            return (output.transpose(0, 1) if self.batch_first else output), final
+
+        return run
+
+    def _forward(self, input: Any, given: list[hw.Tensor] | None, num_states: int) -> tuple[Any, list[Any]]:
+        if isinstance(input, PackedSequence):
+            return run_packed(self._steps_first(num_states), input, given)
         single = input.ndim == 2
         self._check(input, given or [], single)
         if single:
