@@ -70,7 +70,7 @@ op_test(
     ],
     dtypes=("float32", "float64"),
     grad=True,
-    grad2=False,
+    grad2=True,
 )
 picked(
     "index_select",
