@@ -50,7 +50,7 @@ PyObject* size_number(int64_t n);                       // a size or a count of 
 /// A callable through which sizes go on their way to Python, or None: hw.compile makes symbols of some.
 void set_size_hook(PyObject* hook);
 bool has_size_hook();
-PyObject* device_object(Device device);                 // a headwater.device
+PyObject* device_object(Device device);  // a headwater.device
 /// A tensor, or a number as a wrapped tensor; throws Error{Type} naming the argument.
 Tensor tensor_from(PyObject* o, const char* what, int64_t position = -1);  // `position`: within a list argument
 /// Whether `o` is a NumPy array (not a NumPy number).

@@ -10,9 +10,9 @@
 #include "bind/plan_data.h"
 #include "bind/program.h"
 #include "compiler/capture/capture.h"
+#include "compiler/program/program.h"
 #include "compiler/program/split.h"
 #include "compiler/program/symbols.h"
-#include "compiler/program/program.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
 
@@ -110,6 +110,24 @@ PipelineOptions options_for(int64_t memory_budget) {
   return options;
 }
 
+void bind_parts(nb::module_& m) {
+  nb::class_<PyParts>(m, "ProgramParts")
+      .def("at_sizes",
+           [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
+      .def("program",
+           [](PyParts& p, PyWorkspace& w, int64_t memory_budget) {
+             return PyProgram{std::make_shared<Program>(p.parts, w.workspace, options_for(memory_budget))};
+           })
+      .def("split_program",
+           [](PyParts& p, PyWorkspace& w, int64_t memory_budget, size_t boundary, size_t outputs, int32_t arguments) {
+             SplitParts parts = split_backward(p.parts, boundary, outputs, arguments);
+             const PipelineOptions options = options_for(memory_budget);
+             return nb::make_tuple(PyProgram{std::make_shared<Program>(parts.forward, w.workspace, options)},
+                                   PyProgram{std::make_shared<Program>(parts.backward, w.workspace, options)},
+                                   parts.num_saved, parts.arguments);
+           });
+}
+
 void bind_capture(nb::module_& m) {
   nb::class_<PyBody>(m, "GraphBody");
   nb::class_<PyCapture>(m, "Capture")
@@ -138,36 +156,23 @@ void bind_capture(nb::module_& m) {
       .def("graph", [](PyCapture& c) { return PyGraph{c.capture.graph()}; })
       .def("num_nodes", [](PyCapture& c) { return c.capture.graph().order.size(); })
       .def("lifted", [](PyCapture& c) { return list_of(c.capture.lifted()); })
-      .def("body", [](PyCapture& c, nb::handle inputs, nb::handle outputs) {
-        return PyBody{c.capture.body(tensor_list(inputs), tensor_list(outputs))};
-      })
-      .def("add_control", [](PyCapture& c, const std::string& op, nb::handle inputs, const std::vector<PyBody>& bodies) {
-        std::vector<std::shared_ptr<const Graph>> graphs;
-        for (const PyBody& b : bodies) graphs.push_back(b.graph);
-        return list_of(c.capture.add_control(op, tensor_list(inputs), std::move(graphs)));
-      })
+      .def("body", [](PyCapture& c, nb::handle inputs,
+                      nb::handle outputs) { return PyBody{c.capture.body(tensor_list(inputs), tensor_list(outputs))}; })
+      .def("add_control",
+           [](PyCapture& c, const std::string& op, nb::handle inputs, const std::vector<PyBody>& bodies) {
+             std::vector<std::shared_ptr<const Graph>> graphs;
+             for (const PyBody& b : bodies) graphs.push_back(b.graph);
+             return list_of(c.capture.add_control(op, tensor_list(inputs), std::move(graphs)));
+           })
       .def("set_node_limit", [](PyCapture& c, size_t n) { c.capture.set_node_limit(n); })
       .def("parts", [](PyCapture& c) { return PyParts{parts_of(c.capture, c.outputs)}; });
-  nb::class_<PyParts>(m, "ProgramParts")
-      .def("at_sizes", [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
-      .def("program",
-           [](PyParts& p, PyWorkspace& w, int64_t memory_budget) {
-             return PyProgram{std::make_shared<Program>(p.parts, w.workspace, options_for(memory_budget))};
-           })
-      .def("split_program", [](PyParts& p, PyWorkspace& w, int64_t memory_budget, size_t boundary, size_t outputs,
-                               int32_t arguments) {
-        SplitParts parts = split_backward(p.parts, boundary, outputs, arguments);
-        const PipelineOptions options = options_for(memory_budget);
-        return nb::make_tuple(PyProgram{std::make_shared<Program>(parts.forward, w.workspace, options)},
-                              PyProgram{std::make_shared<Program>(parts.backward, w.workspace, options)},
-                              parts.num_saved, parts.arguments);
-      });
   m.def("pass_list", &pass_list);
   m.attr("most_symbols") = kMostSymbols;
   m.def("symbol_number", &symbol_number);
   m.def("is_symbolic", [](int64_t n, size_t symbols) { return formula_of(n, symbols).set != 0; });
   m.def("size_at", [](int64_t n, const std::vector<int64_t>& sizes) { return formula_of(n, sizes.size()).at(sizes); });
-  m.def("set_size_hook", [](nb::handle hook) { set_size_hook(hook.ptr()); }, nb::arg("hook").none());
+  m.def(
+      "set_size_hook", [](nb::handle hook) { set_size_hook(hook.ptr()); }, nb::arg("hook").none());
   m.def("call_key", &call_key, nb::arg("tensors"), nb::arg("sized") = true);
 }
 
@@ -177,12 +182,10 @@ void bind_program(nb::module_& m) {
       .def("release", [](PyWorkspace& w) { w.workspace->release(); })
       .def_prop_ro("bytes", [](PyWorkspace& w) { return w.workspace->bytes(); });
   nb::class_<PyProgram>(m, "Program")
-      .def("run", [](PyProgram& p, nb::handle inputs, nb::handle host) {
-        return list_of(p.program->run(tensor_list(inputs), numbers(host)));
-      })
-      .def("run_timed", [](PyProgram& p, nb::handle inputs, nb::handle host) {
-        return p.program->run_timed(tensor_list(inputs), numbers(host));
-      })
+      .def("run", [](PyProgram& p, nb::handle inputs,
+                     nb::handle host) { return list_of(p.program->run(tensor_list(inputs), numbers(host))); })
+      .def("run_timed", [](PyProgram& p, nb::handle inputs,
+                           nb::handle host) { return p.program->run_timed(tensor_list(inputs), numbers(host)); })
       .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })
       .def("plan_text", [](PyProgram& p) { return plan_text(p.program->plan()); })
       .def("state", [](PyProgram& p) { return list_of(p.program->state()); })
@@ -205,6 +208,7 @@ void bind_program(nb::module_& m) {
 
 void bind_compile(nb::module_& m) {
   bind_capture(m);
+  bind_parts(m);
   bind_program(m);
   bind_guards(m);
   bind_dispatch(m);

@@ -89,7 +89,8 @@ void bind_dispatch(nb::module_& m) {
                                 {Py_tp_new, reinterpret_cast<void*>(dispatch_new)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(dispatch_free)},
                                 {0, nullptr}};
-  static PyType_Spec spec = {"headwater._C.Dispatch", sizeof(Dispatch), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  static PyType_Spec spec = {"headwater._C.Dispatch", sizeof(Dispatch), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                             slots};
   PyObject* type = own(PyType_FromSpec(&spec));
   m.attr("Dispatch") = nb::steal(type);
   m.def("dispatch_add", [](nb::handle self, nb::handle tensors, PyGuards& guards, PyProgram& program, bool single) {

@@ -9,8 +9,8 @@
 #include "autograd/node.h"
 #include "bind/bind.h"
 #include "compiler/capture/capture.h"
-#include "core/read_guard.h"
 #include "core/range.h"
+#include "core/read_guard.h"
 #include "op/math.h"
 
 namespace nb = nanobind;

@@ -124,32 +124,34 @@ static PyObject* class_dict(PyObject* type) {
 void bind_guards(nb::module_& m) {
   nb::class_<PyGuards>(m, "Guards")
       .def("__init__",
-           [](PyGuards* g, nb::handle same) {
-             new (g) PyGuards{std::make_shared<Guards>(Py_NewRef(same.ptr()))};
-           })
-      .def("watch",
-           [](PyGuards& g, nb::handle place, nb::handle key, nb::handle value) {
-             Owned dict(PyType_Check(place.ptr()) ? class_dict(place.ptr()) : Py_NewRef(place.ptr()));
-             check_type(PyDict_Check(dict.get()), "expected a dict or a class");
-             g.guards->watch(dict.get(), key.ptr(), value.ptr());
-           },
-           nb::arg("place"), nb::arg("key").none(), nb::arg("value").none())
+           [](PyGuards* g, nb::handle same) { new (g) PyGuards{std::make_shared<Guards>(Py_NewRef(same.ptr()))}; })
+      .def(
+          "watch",
+          [](PyGuards& g, nb::handle place, nb::handle key, nb::handle value) {
+            Owned dict(PyType_Check(place.ptr()) ? class_dict(place.ptr()) : Py_NewRef(place.ptr()));
+            check_type(PyDict_Check(dict.get()), "expected a dict or a class");
+            g.guards->watch(dict.get(), key.ptr(), value.ptr());
+          },
+          nb::arg("place"), nb::arg("key").none(), nb::arg("value").none())
       .def("watch_absent",
            [](PyGuards& g, nb::dict place, nb::handle key) { g.guards->watch(place.ptr(), key.ptr(), nullptr); })
       .def("watch_size", [](PyGuards& g, nb::dict dict) { g.guards->watch_size(dict.ptr()); })
-      .def("watch_attribute",
-           [](PyGuards& g, nb::handle owner, nb::handle name, nb::handle value) {
-             g.guards->watch_attribute(owner.ptr(), name.ptr(), value.ptr());
-           },
-           nb::arg("owner"), nb::arg("name"), nb::arg("value").none())
+      .def(
+          "watch_attribute",
+          [](PyGuards& g, nb::handle owner, nb::handle name, nb::handle value) {
+            g.guards->watch_attribute(owner.ptr(), name.ptr(), value.ptr());
+          },
+          nb::arg("owner"), nb::arg("name"), nb::arg("value").none())
       .def("watch_dict", [](PyGuards& g, nb::dict dict) { g.guards->watch_dict(dict.ptr()); })
-      .def("watch_set", [](PyGuards& g, nb::handle set) {
-        check_type(PyAnySet_Check(set.ptr()), "expected a set");
-        g.guards->watch_set(set.ptr());
-      })
-      .def("watch_cell",
-           [](PyGuards& g, nb::handle cell, nb::handle value) { g.guards->watch_cell(cell.ptr(), value.ptr()); },
-           nb::arg("cell"), nb::arg("value").none())
+      .def("watch_set",
+           [](PyGuards& g, nb::handle set) {
+             check_type(PyAnySet_Check(set.ptr()), "expected a set");
+             g.guards->watch_set(set.ptr());
+           })
+      .def(
+          "watch_cell",
+          [](PyGuards& g, nb::handle cell, nb::handle value) { g.guards->watch_cell(cell.ptr(), value.ptr()); },
+          nb::arg("cell"), nb::arg("value").none())
       .def("watch_list", [](PyGuards& g, nb::list list) { g.guards->watch_list(list.ptr()); })
       .def("hold", [](PyGuards& g) { return g.guards->hold(); });
 }

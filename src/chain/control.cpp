@@ -76,10 +76,8 @@ class WhileKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_control(const Plan& plan, const PlanStep& step) {
   const Plan &first = plan.bodies[static_cast<size_t>(step.bodies[0])],
              &second = plan.bodies[static_cast<size_t>(step.bodies[1])];
-  if (step.op == "_cond")
-    return std::make_unique<CondKernel>(first, second, step.inputs.size(), step.outputs.size());
-  if (step.op == "_while")
-    return std::make_unique<WhileKernel>(first, second, step.inputs.size(), step.outputs.size());
+  if (step.op == "_cond") return std::make_unique<CondKernel>(first, second, step.inputs.size(), step.outputs.size());
+  if (step.op == "_while") return std::make_unique<WhileKernel>(first, second, step.inputs.size(), step.outputs.size());
   bug("there is no kernel that runs the plans of ", step.op);
 }
 

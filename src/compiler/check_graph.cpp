@@ -76,13 +76,16 @@ std::string body_problem(const Graph& graph, const Node& node) {
       return text("the body takes ", body->sources.size(), " values, the node has ", node.inputs.size(), " inputs");
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (graph.spec(node.inputs[i]).shape != body->spec(body->sources[i].value).shape)
-        return text("input ", i, " is ", graph.spec(node.inputs[i]), ", the body takes ", body->spec(body->sources[i].value));
+        return text("input ", i, " is ", graph.spec(node.inputs[i]), ", the body takes ",
+                    body->spec(body->sources[i].value));
     for (size_t i = node.inputs.size(); i < body->sources.size(); ++i)
-      if (body->sources[i].kind != GraphSource::Kind::Constant) return text("source ", i, " of the body is given by nobody");
+      if (body->sources[i].kind != GraphSource::Kind::Constant)
+        return text("source ", i, " of the body is given by nobody");
     if (std::string problem = specs_problem(*body); !problem.empty()) return problem;
   }
   if (node.bodies.back()->results.size() != node.outputs.size())
-    return text("the body gives ", node.bodies.back()->results.size(), " values, the node has ", node.outputs.size(), " outputs");
+    return text("the body gives ", node.bodies.back()->results.size(), " values, the node has ", node.outputs.size(),
+                " outputs");
   return {};
 }
 

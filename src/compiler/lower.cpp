@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compiler/regions/aliasing.h"
 #include "compiler/memory/place.h"
+#include "compiler/regions/aliasing.h"
 #include "compiler/regions/lower_region.h"
 #include "compiler/regions/region.h"
 #include "op/rules.h"
@@ -82,9 +82,9 @@ class Lowering {
   std::vector<Placed> placed_;
   std::vector<int32_t> node_step_;
   std::vector<int32_t> source_root_;
-  std::vector<bool> update_in_place_;    // by result
-  std::vector<Placed> result_copies_;    // by result: where an output is copied to at the end
-  std::vector<Placed> update_staging_;   // by result: a source's old content that another update takes
+  std::vector<bool> update_in_place_;   // by result
+  std::vector<Placed> result_copies_;   // by result: where an output is copied to at the end
+  std::vector<Placed> update_staging_;  // by result: a source's old content that another update takes
   int32_t num_steps_ = 0;
 };
 
@@ -116,7 +116,8 @@ void Lowering::place_view(const OpDef& op, const Node& n) {
   View v = op.view_rule()(x.spec, n.attrs);
   Placed& y = placed(n.outputs[0]);
   y = {x.root, 0, g_.spec(n.outputs[0])};
-  if (op.outputs()[0].dtype != &dtype::same) y.spec.dtype = op.outputs()[0].dtype({op, {&x.spec, 1}, n.attrs, DType::None});
+  if (op.outputs()[0].dtype != &dtype::same)
+    y.spec.dtype = op.outputs()[0].dtype({op, {&x.spec, 1}, n.attrs, DType::None});
   if (v.shape != y.spec.shape) bug("view ", n.op, " gives ", v.shape, ", the graph has ", y.spec);
   y.spec.strides = v.strides;
   y.offset = x.offset + v.offset * dtype_size(y.spec.dtype);
@@ -228,8 +229,7 @@ bool Lowering::dies_into(int32_t r, const Node& n, size_t in, size_t out) const 
   for (size_t i = 0; i < n.inputs.size(); ++i)  // no second, differently placed use of the same memory in this step
     if (i != in && reads_input(n, i) && placed_[static_cast<size_t>(n.inputs[i])].root == x.root &&
         !(placed_[static_cast<size_t>(n.inputs[i])].offset == 0 &&
-          same_layout(placed_[static_cast<size_t>(n.inputs[i])].spec, x.spec) &&
-          may_overwrite(n, i, out)))
+          same_layout(placed_[static_cast<size_t>(n.inputs[i])].spec, x.spec) && may_overwrite(n, i, out)))
       return false;
   return may_overwrite(n, in, out);
 }
@@ -299,7 +299,8 @@ int32_t Lowering::tensor_of(const Placed& p) {
 
 void Lowering::emit_copy(const Placed& to, const Placed& from, int32_t origin) {
   int32_t target = tensor_of(to), source = tensor_of(from);
-  plan_.steps.push_back({"copy_", {target, source}, {target}, get_op("copy_").default_attrs(), {}, DType::None, origin});
+  plan_.steps.push_back(
+      {"copy_", {target, source}, {target}, get_op("copy_").default_attrs(), {}, DType::None, origin});
 }
 
 /// A copy of x, unless it is there already, and the region over it.

@@ -14,9 +14,9 @@ std::string_view stage_name(Stage stage);
 
 /// What is known of how the graph will be used.
 struct PassOptions {
-  int64_t memory_budget = 0;             // bytes of working memory a run may take; 0: as much as it needs
   bool frozen = false;                   // state never changes any more: inference with fixed weights
   int64_t most_folded_bytes = 16 << 10;  // a larger result is not computed in advance, unless its inputs are as large
+  int64_t memory_budget = 0;             // bytes of working memory a run may take; 0: as much as it needs
 };
 
 struct Pass {

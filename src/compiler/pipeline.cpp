@@ -21,10 +21,9 @@ static constexpr std::string_view kOrder[] = {
     // layout
     // fuse
     "form_regions",
-    // schedule: before remat, which counts what is alive
-    "hoist_updates",
-    // remat
-    "recompute",
+    // remat: what lets memory go early, then what makes it fit a budget
+    "hoist_updates", "recompute",
+    // schedule
     // memory: see memory/
 };
 

@@ -40,7 +40,7 @@ struct PlanStep {
   std::vector<AttrBinding> bindings;
   DType compute = DType::None;
   int32_t origin = 0;
-  int32_t loop = -1;  // into Plan::loops: the step is a loop over kernels
+  int32_t loop = -1;            // into Plan::loops: the step is a loop over kernels
   std::vector<int32_t> bodies;  // into Plan::bodies: plans that the step runs, whose sources are its inputs
 };
 
@@ -77,9 +77,9 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanLoop> loops;
   std::vector<Plan> bodies;
-  std::vector<PlanSource> sources;    // constants are not among them
-  std::vector<int64_t> outputs;       // bytes of each Output buffer
-  std::vector<int32_t> results;       // the tensor of each Output and Gradient result of the graph, in Output buffers
+  std::vector<PlanSource> sources;  // constants are not among them
+  std::vector<int64_t> outputs;     // bytes of each Output buffer
+  std::vector<int32_t> results;     // the tensor of each Output and Gradient result of the graph, in Output buffers
   std::vector<Tensor> constants;
   std::vector<std::string> origins;
   int64_t arena_bytes = 0;

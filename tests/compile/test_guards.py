@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from same import array, assert_same
 
 import headwater as hw
 from headwater import nn
-from same import array, assert_same
 
 SCALE = 2.0
 TABLE = {"scale": 2.0, "deep": {"list": [1.0, 2.0]}}

@@ -13,7 +13,12 @@ from .tree import rebuild
 
 def _leaves(tree: Any) -> list[Tensor]:
     found: list[Tensor] = []
-    rebuild(tree, lambda leaf: found.append(leaf) or leaf)
+
+    def note(leaf: Any) -> Any:
+        found.append(leaf)
+        return leaf
+
+    rebuild(tree, note)
     for leaf in found:
         if not isinstance(leaf, Tensor):
             raise TypeError(f"branches and loop bodies return tensors, got {type(leaf).__name__}")

@@ -129,7 +129,7 @@ class CompiledFunction(_C.Dispatch):
             raise
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else functools.partial(self, instance)  # type: ignore[misc]  # called by its base
 
     def _name(self) -> str:
         return getattr(self._function, "__qualname__", type(self._function).__name__)

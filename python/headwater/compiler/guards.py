@@ -193,7 +193,8 @@ class Guards:
         if chain[0] not in names:  # a builtin, or not there yet
             self._dicts.append((names, chain[0], _MISSING))
             return
-        place, value = names, names[chain[0]]
+        place: Any = names
+        value = names[chain[0]]
         if getattr(value, "__name__", "") in ("numpy", "numpy.random") and "random" in (*chain[1:2], value.__name__[6:]):
             _refuse_dice("numpy.random")  # compiled methods, which no profiler sees
         if self.value(value):
@@ -245,6 +246,10 @@ class Guards:
             if value.size <= _MOST_ITEMS:
                 self._arrays.append((value, value.copy()))
             return True
+        return self._object(value, depth)
+
+    def _object(self, value: Any, depth: int) -> bool:
+        """The attributes of an instance: its own, in slots, and those of its class."""
         structure = getattr(value, "_structure", None)
         own = getattr(value, "__dict__", None)
         if structure is not None and hasattr(value, "param_groups"):  # an optimiser: its numbers are asked for in each run

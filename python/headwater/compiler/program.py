@@ -10,7 +10,7 @@ import headwater as hw
 from .. import _C
 from .._C import Tensor
 from .session import CompileError, Session
-from .symbols import SymInt, Symbols, sizes_of
+from .symbols import Symbols, SymInt, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
 
 _numbers = itertools.count()

@@ -237,7 +237,8 @@ void Capture::viewed(const OpDef& op, std::span<const Tensor> in, const Attrs& a
 Attrs Capture::with_draw(const OpDef& op, const Attrs& attrs) {
   check_runtime(&current_generator() == &default_generator(), op.name(),
                 ": generator= cannot be used inside a compiled function; seed the default generator");
-  check_runtime(!parent_, op.name(), ": random numbers are not drawn inside hw.cond and hw.while_loop; draw them before, in the "
+  check_runtime(!parent_, op.name(),
+                ": random numbers are not drawn inside hw.cond and hw.while_loop; draw them before, in the "
                 "compiled function, and pass them in");
   pending_draw_ = graph_.num_draws++;
   Attrs filled = attrs;

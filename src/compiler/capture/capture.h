@@ -149,9 +149,9 @@ class Capture final : public EagerInterpreter, public GradJournal {
   Capture* capture_before_ = nullptr;
   Tensors lifted_;
   Tensors input_given_;  // by source: what an argument stands for
-  Tensors kept_;       // noted constants
-  Tensors given_;      // by input: the argument itself, until finish()
-  Tensors stand_ins_;  // by input
+  Tensors kept_;         // noted constants
+  Tensors given_;        // by input: the argument itself, until finish()
+  Tensors stand_ins_;    // by input
   std::vector<Storage*> output_storages_;
   Tensors source_tensors_;
   std::vector<int32_t> source_gradients_;

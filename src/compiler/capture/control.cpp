@@ -29,7 +29,8 @@ std::shared_ptr<const Graph> Capture::body(std::span<const Tensor> inputs, std::
     TensorSpec spec = graph_.spec(v);
     spec.strides = contiguous_strides(spec.shape);
     static const Op clone{"clone"};
-    graph_.results.push_back({GraphResult::Kind::Output, graph_.add("clone", {v}, clone.def().default_attrs(), spec, origin()),
+    graph_.results.push_back({GraphResult::Kind::Output,
+                              graph_.add("clone", {v}, clone.def().default_attrs(), spec, origin()),
                               static_cast<int32_t>(graph_.results.size())});
   }
   *made = graph_;
@@ -38,9 +39,9 @@ std::shared_ptr<const Graph> Capture::body(std::span<const Tensor> inputs, std::
   for (const Tensor& t : inputs) {
     int32_t found = kNone;
     for (size_t i = 0; i < graph_.sources.size() && found == kNone; ++i) {
-      const bool mine = graph_.sources[i].kind == GraphSource::Kind::Input && !used[i] &&
-                        (source_tensors_[i].defined() ? source_tensors_[i] == t
-                                                      : input_given_[i].defined() && input_given_[i] == t);
+      const bool mine =
+          graph_.sources[i].kind == GraphSource::Kind::Input && !used[i] &&
+          (source_tensors_[i].defined() ? source_tensors_[i] == t : input_given_[i].defined() && input_given_[i] == t);
       if (mine) found = static_cast<int32_t>(i);
     }
     if (found == kNone) {

@@ -84,12 +84,19 @@ Placement place_blocks(std::span<const Block> blocks) {
   auto length = [&](uint32_t i) { return blocks[i].last - blocks[i].first; };
   attempt("largest first", size, false);
   attempt("largest first, tightest gap", size, true);
-  attempt("by area", [&](uint32_t a, uint32_t b) {
-    return static_cast<double>(blocks[a].bytes) * (length(a) + 1) > static_cast<double>(blocks[b].bytes) * (length(b) + 1);
-  }, false);
-  attempt("longest first", [&](uint32_t a, uint32_t b) { return length(a) > length(b); }, false);
-  attempt("longest first, tightest gap", [&](uint32_t a, uint32_t b) { return length(a) > length(b); }, true);
-  attempt("in order", [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; }, true);
+  attempt(
+      "by area",
+      [&](uint32_t a, uint32_t b) {
+        return static_cast<double>(blocks[a].bytes) * (length(a) + 1) >
+               static_cast<double>(blocks[b].bytes) * (length(b) + 1);
+      },
+      false);
+  attempt(
+      "longest first", [&](uint32_t a, uint32_t b) { return length(a) > length(b); }, false);
+  attempt(
+      "longest first, tightest gap", [&](uint32_t a, uint32_t b) { return length(a) > length(b); }, true);
+  attempt(
+      "in order", [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; }, true);
   if (blocks.empty()) best.bytes = 0;
   best.lower_bound = bound;
   return best;

@@ -1,6 +1,6 @@
 // form_regions: neighbours that can be split alike are run tile by tile; see regions/.
-#include "compiler/pass.h"
 #include "compiler/regions/form_regions.h"
+#include "compiler/pass.h"
 
 namespace hw {
 

@@ -80,7 +80,8 @@ bool hoist_updates(Graph& g, const PassOptions&) {
   return changed;
 }
 
-const RegisterPass pass({"hoist_updates", Stage::Schedule, "updates state as soon as its new content is known", &hoist_updates});
+const RegisterPass pass({"hoist_updates", Stage::Remat, "updates state as soon as its new content is known",
+                         &hoist_updates});
 
 }  // namespace
 

@@ -44,7 +44,8 @@ class Recompute {
       least = std::min(least, profile_.peak);
     }
     check_runtime(profile_.peak <= budget_, "memory_budget: ", g_.name, " needs ", least,
-                  " bytes of working memory even when everything that can be computed again is; the budget is ", budget_);
+                  " bytes of working memory even when everything that can be computed again is; the budget is ",
+                  budget_);
     return changed;
   }
 
@@ -113,9 +114,8 @@ bool Recompute::find_chain(Choice& c) const {
       }
     }
   }
-  std::sort(c.chain.begin(), c.chain.end(), [&](NodeId a, NodeId b) {
-    return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)];
-  });
+  std::sort(c.chain.begin(), c.chain.end(),
+            [&](NodeId a, NodeId b) { return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)]; });
   c.price = cost / static_cast<double>(profile_.lives[static_cast<size_t>(c.life)].bytes);
   return true;
 }
@@ -174,7 +174,8 @@ bool recompute(Graph& graph, const PassOptions& options) {
   return Recompute(graph, options.memory_budget).run();
 }
 
-const RegisterPass pass({"recompute", Stage::Remat, "computes values again instead of keeping them, to fit memory_budget", &recompute});
+const RegisterPass pass({"recompute", Stage::Remat,
+                         "computes values again instead of keeping them, to fit memory_budget", &recompute});
 
 }  // namespace
 

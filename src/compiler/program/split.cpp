@@ -63,7 +63,7 @@ ValueId Splitter::import(ValueId v) {
     const NodeId id = joint_.graph.values[static_cast<size_t>(v)].producer;
     const Node& n = joint_.graph.node(id);
     const OpDef* op = find_op(n.op);
-  if (op && op->kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
+    if (op && op->kind() == OpKind::View && in_forward_[static_cast<size_t>(id)]) {
       ValueId x = import(n.inputs[0]);
       return map_[static_cast<size_t>(v)] = g.add(n.op, {x}, n.attrs, joint_.graph.spec(v), n.origin);
     }

@@ -22,7 +22,9 @@ static int64_t product(uint32_t set, std::span<const int64_t> sizes) {
   return p;
 }
 
-int64_t SizeFormula::at(std::span<const int64_t> sizes) const { return set ? factor * product(set, sizes) + offset : offset; }
+int64_t SizeFormula::at(std::span<const int64_t> sizes) const {
+  return set ? factor * product(set, sizes) + offset : offset;
+}
 
 SizeFormula formula_of(int64_t number, size_t num_symbols) {
   SizeFormula best{0, 0, number};

@@ -6,12 +6,14 @@ namespace hw {
 
 bool is_tileable(const Node& node) {
   const OpDef* op = find_op(node.op);
-  if (!op || op->kind() != OpKind::Kernel || op->is_random() || !node.bindings.empty() || !node.bodies.empty()) return false;
+  if (!op || op->kind() != OpKind::Kernel || op->is_random() || !node.bindings.empty() || !node.bodies.empty())
+    return false;
   if (node.inputs.size() + node.outputs.size() > 8) return false;  // what a kernel in a loop may have
   if (op->has_dynamic_attrs() || node.op == "copy_" || node.op == "clone") return false;
   const std::string& file = op->file();  // the family is the folder of the declaration
   return file.find("ops/elementwise/") != std::string::npos || file.find("ops/reduce/") != std::string::npos ||
-         node.op == "softmax" || node.op == "log_softmax" || node.op == "_softmax_grad" || node.op == "_log_softmax_grad";
+         node.op == "softmax" || node.op == "log_softmax" || node.op == "_softmax_grad" ||
+         node.op == "_log_softmax_grad";
 }
 
 using Axes = SmallVec<int32_t, 8>;

@@ -14,7 +14,7 @@ namespace {
 using Axes = SmallVec<int32_t, 8>;
 constexpr int64_t kMostTileBytes = 1 << 17;  // of one index of all loops: beyond that a tile does not fit the cache
 constexpr size_t kMostMembers = 64;
-constexpr int32_t kFarthest = 256;           // nodes between a region's last member and one that joins
+constexpr int32_t kFarthest = 256;  // nodes between a region's last member and one that joins
 
 struct Region {
   std::vector<NodeId> members;  // in order
@@ -52,8 +52,8 @@ class Former {
   std::vector<int32_t> region_of_;     // by node
   std::vector<int32_t> value_region_;  // by value
   std::vector<bool> outside_;          // by value: used by something outside of its region
-  std::vector<int32_t> position_;    // by node
-  std::vector<Axes> axes_;           // by value: along the loops of its region
+  std::vector<int32_t> position_;      // by node
+  std::vector<Axes> axes_;             // by value: along the loops of its region
   mutable std::vector<int32_t> seen_;
   mutable int32_t mark_ = 0;
 };

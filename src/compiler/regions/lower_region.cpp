@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "compiler/regions/aliasing.h"
 #include "compiler/memory/place.h"
+#include "compiler/regions/aliasing.h"
 #include "compiler/regions/region.h"
 #include "op/rules.h"
 
@@ -126,7 +126,8 @@ void RegionLowering::place_scratch() {
     const Node& n = body_.node(body_.order[step]);
     for (ValueId v : n.inputs)
       if (v != kNone) last[static_cast<size_t>(v)] = static_cast<int32_t>(step);
-    for (ValueId v : n.outputs) first[static_cast<size_t>(v)] = last[static_cast<size_t>(v)] = static_cast<int32_t>(step);
+    for (ValueId v : n.outputs)
+      first[static_cast<size_t>(v)] = last[static_cast<size_t>(v)] = static_cast<int32_t>(step);
   }
   for (size_t v = 0; v < body_.values.size(); ++v) {
     const PlanTile& t = loop_.tiles[static_cast<size_t>(tile_of_[v])];
