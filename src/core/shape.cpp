@@ -24,7 +24,7 @@ Dims contiguous_strides(std::span<const int64_t> shape) {
   int64_t step = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    (void)__builtin_mul_overflow(step, std::max<int64_t>(shape[i], 1), &step);  // numel() refuses such shapes
   }
   return strides;
 }

@@ -323,7 +323,7 @@ void LineKernel::run(const KernelArgs& args) const {
     for (int64_t p = first; p < last; ++p) {
       char* own = scratch + p * bytes_;
       for (const Operand& o : operands_)
-        if (o.summed) std::memset(own + o.slot, 0, static_cast<size_t>(n_ * o.staged));
+        if (o.summed && n_ > 0) std::memset(own + o.slot, 0, static_cast<size_t>(n_ * o.staged));
       if (p * per < count) run_range(args, p * per, std::min(count, (p + 1) * per), own);
     }
   });

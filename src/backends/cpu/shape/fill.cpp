@@ -21,6 +21,7 @@ class Fill final : public Kernel {
     store_scalar(value_, y.dtype, value);
   }
   void run(const KernelArgs& args) const override {
+    if (count_ == 0) return;
     alignas(16) char value[16];
     std::memcpy(value, value_, 16);
     if (convert_) convert_(args.inputs[1], 1, value, 1, 1);
