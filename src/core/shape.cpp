@@ -52,7 +52,9 @@ bool is_non_overlapping(std::span<const int64_t> shape, std::span<const int64_t>
   int64_t reach = 0;  // largest offset reached by the axes so far
   for (int i : order) {
     if (strides[i] <= reach) return false;
-    reach += strides[i] * (shape[i] - 1);
+    int64_t span = 0;
+    if (__builtin_mul_overflow(strides[i], shape[i] - 1, &span) || __builtin_add_overflow(reach, span, &reach))
+      reach = INT64_MAX;
   }
   return true;
 }

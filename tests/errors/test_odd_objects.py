@@ -103,6 +103,11 @@ def test_repeats_beyond_64_bits():
             hw.ones(n).repeat_interleave(hw.tensor([2**62] * n))
 
 
+def test_sizes_of_joined_tensors_beyond_64_bits():
+    with pytest.raises(ValueError, match="exceeds"):
+        hw.cat([hw.ones(1).expand(2**62)] * 4)
+
+
 def test_a_tensor_is_asked_for_what_it_cannot_contain():
     assert 2 in hw.arange(3) and hw.tensor(2) in hw.arange(3)
     with pytest.raises(RuntimeError, match="got str"):

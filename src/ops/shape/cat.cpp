@@ -31,7 +31,8 @@ static Dims shape_of(const InferCtx& c) {
       check_runtime(a == axis || s.shape[a] == shape[a], "tensors[", static_cast<int64_t>(i), "] is ", s, ": size ",
                     s.shape[a], " at axis ", static_cast<int64_t>(a), " differs from ", shape[a],
                     ". Only sizes along dim may differ.");
-    shape[axis] += s.shape[axis];
+    check(!__builtin_add_overflow(shape[axis], s.shape[axis], &shape[axis]), "axis ", static_cast<int64_t>(axis),
+          " of the result exceeds 2^63 - 1 elements");
   }
   return shape;
 }

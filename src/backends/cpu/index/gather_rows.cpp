@@ -47,6 +47,8 @@ class GatherRows final : public Kernel {
         T* to = static_cast<T*>(static_cast<void*>(y));
         for (int64_t i = begin; i < end; ++i) to[i * rows_.y_step] = from[offsets[i]];
       });
+    } else if (n == 0) {
+      return;
     } else if (rows_.x_stride == 1 && rows_.y_stride == 1) {
       for (int64_t i = begin; i < end; ++i)
         std::memcpy(y + i * step, x + offsets[i] * size_, static_cast<size_t>(n * size_));

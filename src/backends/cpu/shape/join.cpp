@@ -111,7 +111,9 @@ std::unique_ptr<Kernel> prepare_view_grad(const KernelRequest& r, std::string& w
       return nullptr;
     }
   }
-  return std::make_unique<Parts>(std::move(parts), x.numel() == y.numel() ? 0 : y.numel() * dtype_size(y.dtype));
+  int64_t bytes = 0;  // beyond 2^63 the output cannot be allocated
+  (void)__builtin_mul_overflow(y.numel(), dtype_size(y.dtype), &bytes);
+  return std::make_unique<Parts>(std::move(parts), x.numel() == y.numel() ? 0 : bytes);
 }
 
 const RegisterKernel cat({"cat", "cpu", DeviceType::CPU, 10, &prepare_cat});
