@@ -13,7 +13,9 @@ from typing import Any
 import headwater as hw
 
 PACKAGES = ["numpy", "rich", "matplotlib", "scikit-learn"]
-VARIABLES = ["HEADWATER_ISA", "HEADWATER_KERNELS_OFF", "HEADWATER_NUM_THREADS", "OMP_NUM_THREADS"]
+VARIABLES = [
+    "HEADWATER_ISA", "HEADWATER_KERNELS_OFF", "HEADWATER_PASSES_OFF", "HEADWATER_VERIFY", "HEADWATER_NUM_THREADS", "OMP_NUM_THREADS",
+]  # fmt: skip
 
 
 def _processor() -> str:

@@ -132,7 +132,8 @@ struct Moments {
   static void finish(const ReduceRecipe& recipe, int64_t count, const void* from, int64_t n, void* first,
                      void* second) {
     const T* acc = static_cast<const T*>(from);
-    const double divisor = std::max(static_cast<double>(count) - recipe.correction, 0.0);
+    // In this order a correction of NaN counts as too large, as in torch.
+    const double divisor = std::max(0.0, static_cast<double>(count) - recipe.correction);
     const T none = count ? T(0) : std::numeric_limits<T>::quiet_NaN();
     for (int64_t c = 0; c < n; ++c, acc += kNumbers) {
       const double variance = static_cast<double>(acc[1] + none) / divisor;
