@@ -111,7 +111,7 @@ class ProgramReport:
         spare = self.arena_bytes - self.arena_lower_bound
         above = f"{spare / self.arena_lower_bound:.1%} above" if spare else "which is"
         lines = [
-            f"{len(self.steps)} kernel calls",
+            _count(len(self.steps), "kernel call"),
             f"arena {size_text(self.arena_bytes)}, {above} the most that is alive at once; "
             f"with the kernels' scratch {size_text(self.working_bytes)}",
         ]
