@@ -13,6 +13,7 @@
 #include "compiler/program/program.h"
 #include "compiler/program/split.h"
 #include "compiler/program/symbols.h"
+#include "core/read_guard.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
 
@@ -140,6 +141,12 @@ void bind_capture(nb::module_& m) {
             return nb::steal(wrap(c.capture.add_input(given, name, s)));
           },
           nb::arg("tensor"), nb::arg("name"), nb::arg("shape").none())
+      .def("add_seed",  // a gradient from outside, contiguous however the output lies
+           [](PyCapture& c, nb::handle output, const std::string& name) {
+             const Tensor& t = tensor_of(output.ptr());
+             const Tensor seed = abstract_tensor({t.dtype(), false, {}, t.shape(), contiguous_strides(t.shape())});
+             return nb::steal(wrap(c.capture.add_input(seed, name, t.shape())));
+           })
       .def("enter", [](PyCapture& c) { c.capture.enter(); })
       .def("leave", [](PyCapture& c) { c.capture.leave(); })
       .def("pause", [](PyCapture& c) { c.capture.pause(); })

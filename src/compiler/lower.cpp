@@ -146,15 +146,19 @@ void Lowering::find_lifetimes() {
 
 /// Outputs and gradients get buffers of the caller; a value that is a source, a constant or already given away is copied.
 void Lowering::settle_results() {
-  std::vector<int32_t> group_output(g_.results.size() + 1, kNone);  // group -> output buffer
-  std::vector<int32_t> group_root(g_.results.size() + 1, kNone);
+  // Outputs have the group that they name; gradients, and outputs that name none, one of their own above these.
+  size_t named = 0;
+  for (const GraphResult& r : g_.results)
+    if (r.kind == GraphResult::Kind::Output) named = std::max(named, static_cast<size_t>(r.source + 1));
+  std::vector<int32_t> group_output(named + g_.results.size(), kNone);  // group -> output buffer
+  std::vector<int32_t> group_root(named + g_.results.size(), kNone);
   update_in_place_.assign(g_.results.size(), false);
   result_copies_.resize(g_.results.size());
   update_staging_.resize(g_.results.size());
   for (size_t i = 0; i < g_.results.size(); ++i) {
     const GraphResult& r = g_.results[i];
     if (r.kind == GraphResult::Kind::Update) continue;
-    size_t group = r.kind == GraphResult::Kind::Output && r.source != kNone ? static_cast<size_t>(r.source) : i;
+    size_t group = r.kind == GraphResult::Kind::Output && r.source != kNone ? static_cast<size_t>(r.source) : named + i;
     const int32_t at = placed(r.value).root;
     if (group_root[group] == at) continue;  // a view of an output
     const bool free = root(at).kind == PlanBuffer::Kind::Arena && group_output[group] == kNone;

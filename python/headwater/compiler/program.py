@@ -182,7 +182,7 @@ class _Backward:
                     )
             with hw.no_grad():
                 given = [
-                    hw.zeros(*shape, dtype=dtype) if g is None else g.to(dtype).contiguous()
+                    hw.zeros(shape, dtype=dtype) if g is None else g.to(dtype).contiguous()
                     for g, (shape, dtype) in zip(gradients, specs, strict=True)
                 ]
                 return self._program.run([*given, *saved, *kept], ())
@@ -316,7 +316,7 @@ def _differentiate(session: Session, outputs: list[Tensor]) -> _Differentiation 
         return None
     leaves = native.differentiable()
     boundary = native.num_nodes()
-    seeds = [native.add_input(outputs[i], f"gradient{n}", list(outputs[i].shape)) for n, i in enumerate(differentiable)]
+    seeds = [native.add_seed(outputs[i], f"gradient{n}") for n, i in enumerate(differentiable)]
     try:
         with hw.no_grad():
             found = _C.grad([outputs[i] for i in differentiable], seeds, leaves, False, False, True)

@@ -79,6 +79,9 @@ Tensors Capture::differentiable_sources() const {
     const Tensor& t = is_input ? stand_ins_[input++] : source_tensors_[i];
     if (t.defined() && requires_grad(t)) list.push_back(t);
   }
+  // A parameter whose memory was first met through detach() or .data.
+  for (const Alias& a : aliases_)
+    if (!requires_grad(a.base) && requires_grad(a.tensor) && is_leaf(a.tensor)) list.push_back(a.tensor);
   return list;
 }
 

@@ -81,6 +81,8 @@ ValueId Splitter::import(ValueId v) {
 
 void Splitter::copy_node(NodeId id, Graph& to) {
   const Node& n = joint_.graph.node(id);
+  for (const AttrBinding& b : n.bindings)  // the forward pass draws; what backward needs of it is saved
+    if (b.kind != AttrBinding::Kind::Host) bug("the backward pass draws random numbers in ", n.op);
   std::vector<ValueId> inputs;
   for (ValueId v : n.inputs) inputs.push_back(import(v));
   std::vector<TensorSpec> specs;
@@ -97,7 +99,6 @@ void Splitter::make_backward() {
   Graph& g = parts_.backward.graph;
   g.name = joint.name + " backward";
   g.origins = joint.origins;
-  g.num_draws = joint.num_draws;
   // Only what the gradients need: a walk from the results.
   std::vector<bool> needed(joint.values.size());
   const std::span<const Capture::Output> results(joint_.outputs.begin() + static_cast<std::ptrdiff_t>(num_outputs_),
