@@ -130,7 +130,7 @@ void bind_parts(nb::module_& m) {
 }
 
 void bind_capture(nb::module_& m) {
-  nb::class_<PyBody>(m, "GraphBody");
+  const nb::class_<PyBody> opaque(m, "GraphBody");  // Python only hands it back
   nb::class_<PyCapture>(m, "Capture")
       .def(nb::init<const std::string&, PyCapture*>(), nb::arg("name"), nb::arg("parent") = nullptr)
       .def(
