@@ -304,7 +304,7 @@ int32_t Lowering::tensor_of(const Placed& p) {
 void Lowering::emit_copy(const Placed& to, const Placed& from, int32_t origin) {
   int32_t target = tensor_of(to), source = tensor_of(from);
   plan_.steps.push_back(
-      {"copy_", {target, source}, {target}, get_op("copy_").default_attrs(), {}, DType::None, origin, {}});
+      {"copy_", {target, source}, {target}, get_op("copy_").default_attrs(), {}, DType::None, origin, -1, {}});
 }
 
 /// A copy of x, unless it is there already, and the region over it.
