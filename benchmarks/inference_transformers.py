@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +48,7 @@ def exported(model: Any, example: Any) -> bytes:
     """The model as ONNX, weights inside."""
     import torch
 
-    buffer = io.BytesIO()
-    program = torch.onnx.export(model, (example,), dynamo=True, verbose=False)
-    program.model_proto.SerializeToString()
-    buffer.write(program.model_proto.SerializeToString())
-    return buffer.getvalue()
+    return bytes(torch.onnx.export(model, (example,), dynamo=True, verbose=False).model_proto.SerializeToString())
 
 
 def onnxruntime_call(data: bytes, x: np.ndarray, threads: int) -> Callable[[], object]:
@@ -114,7 +109,7 @@ def check(calls: dict[str, Callable[[], object]]) -> None:
     """All compute the same."""
 
     def first(result: Any) -> np.ndarray:
-        if hasattr(result, "values") and not isinstance(result, np.ndarray) and callable(result.values):
+        if isinstance(result, Mapping):
             result = list(result.values())
         if isinstance(result, (tuple, list)):
             result = result[0]
