@@ -125,3 +125,30 @@ def test_attention_lies_as_its_query_does() -> None:
     assert F.scaled_dot_product_attention(plain, plain, plain).is_contiguous()
     (gradient,) = hw.autograd.grad(y.sum(), [made])
     assert gradient.shape == made.shape
+
+
+def test_lengths_share_the_packed_weights() -> None:
+    model = BertModel(WIDE).eval()
+    step = hw.compile(model)
+    with hw.no_grad():
+        for batch, length in ((2, 8), (3, 11), (5, 13), (2, 30)):
+            ids = hw.tensor(np.random.default_rng(length).integers(0, 128, (batch, length)))
+            close(step(ids)[0], model(ids)[0])
+    assert step.captures <= 2
+
+
+def test_a_layer_that_is_trained_in_the_program_is_not_packed() -> None:
+    model = nn.Linear(128, 128)
+    optimizer = hw.optim.SGD(model.parameters(), lr=0.1)
+
+    @hw.compile
+    def step(x: hw.Tensor) -> hw.Tensor:
+        optimizer.zero_grad()
+        loss = F.gelu(model(x)).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x = hw.randn(16, 128)
+    assert float(step(x)) > float(step(x))
+    assert "_linear_packed" not in ops(step)
