@@ -19,8 +19,9 @@ static constexpr std::string_view kOrder[] = {
     // precision
     // decompose
     // layout
+    "block_convolutions",
     // fuse
-    "run_once", "form_regions",
+    "fuse_convolutions", "run_once", "form_regions",
     // remat: what lets memory go early, then what makes it fit a budget
     "hoist_updates", "recompute",
     // schedule
