@@ -50,7 +50,7 @@ double probabilities(const AttentionRequest& r, const View4<const T>& q, const V
     top = std::max(top, p[j]);
   }
   if (std::isinf(top) && top < 0) {  // no column is visible: the row is zero
-    std::fill(p, p + n, 0.0);
+    std::fill(p, p + n, r.nan_rows ? std::numeric_limits<double>::quiet_NaN() : 0.0);
     return top;
   }
   double sum = 0;
@@ -98,7 +98,8 @@ class ReferenceAttention final : public Kernel {
 template <class T>
 class ReferenceAttentionGrad final : public Kernel {
  public:
-  ReferenceAttentionGrad(AttentionRequest r, const TensorSpec& dy) : r_(std::move(r)), dy_(dy) {}
+  ReferenceAttentionGrad(AttentionRequest r, const KernelRequest& request)
+      : r_(std::move(r)), dy_(request.inputs[0]), outputs_(request.outputs.begin(), request.outputs.end()) {}
   size_t scratch_bytes() const override {
     return static_cast<size_t>(2 * r_.columns + r_.q.numel() + r_.k.numel() + r_.v.numel()) * 8;
   }
@@ -114,9 +115,15 @@ class ReferenceAttentionGrad final : public Kernel {
               dv + kh * r_.columns * r_.value_width);
         }
     const double* from[3] = {dq, dk, dv};
-    const int64_t count[3] = {r_.q.numel(), r_.k.numel(), r_.v.numel()};
-    for (int o = 0; o < 3; ++o)
-      for (int64_t i = 0; i < count[o]; ++i) static_cast<T*>(args.outputs[o])[i] = round_to<T>(from[o][i]);
+    for (size_t o = 0; o < 3; ++o) {
+      const Dims& n = outputs_[o].shape;
+      const View4<T> to(static_cast<T*>(args.outputs[o]), outputs_[o]);
+      const double* next = from[o];
+      for (int64_t b = 0; b < n[0]; ++b)
+        for (int64_t h = 0; h < n[1]; ++h)
+          for (int64_t i = 0; i < n[2]; ++i)
+            for (int64_t e = 0; e < n[3]; ++e) to.at(b, h, i, e) = round_to<T>(*next++);
+    }
   }
 
  private:
@@ -146,20 +153,16 @@ class ReferenceAttentionGrad final : public Kernel {
 
   AttentionRequest r_;
   TensorSpec dy_;
+  std::vector<TensorSpec> outputs_;
 };
 
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {
   AttentionRequest r;
   if (!read_attention(request, r, why_not)) return nullptr;
-  for (const TensorSpec& out : request.outputs)
-    if (request.op == "_attention_grad" && !out.contiguous()) {
-      why_not = "an output is not contiguous";
-      return nullptr;
-    }
   return visit_floating(r.q.dtype, [&]<class T>(Type<T>) -> std::unique_ptr<Kernel> {
     if (request.op == "_attention")
       return std::make_unique<ReferenceAttention<T>>(r, request.outputs[0], request.outputs[1]);
-    return std::make_unique<ReferenceAttentionGrad<T>>(r, request.inputs[0]);
+    return std::make_unique<ReferenceAttentionGrad<T>>(r, request);
   });
 }
 

@@ -24,6 +24,7 @@ bool read_attention(const KernelRequest& request, AttentionRequest& out, std::st
         " query heads do not divide among ", out.key_heads, " key heads");
   out.causal = request.attrs[0].truth();
   out.scale = request.attrs[1].f64();
+  out.nan_rows = !grad && request.attrs.size() > 2 && request.attrs[2].truth();
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "ops/nn/attention_layout.h"
 
 namespace hw {
 
@@ -24,7 +25,7 @@ static std::vector<TensorSpec> attention_infer(const InferCtx& c) {
   check_runtime(!mask.given() || mask.shape == scores, "the mask ", mask.shape, " must have the shape of the scores ",
                 scores);
   TensorSpec y, lse;
-  y.dtype = q.dtype, y.shape = {q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
+  y = laid_out_as(q, q.dtype, {q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
   lse.dtype = q.dtype == DType::F64 ? DType::F64 : DType::F32, lse.shape = {q.shape[0], q.shape[1], q.shape[2]};
   return {y, lse};
 }
@@ -52,6 +53,7 @@ static const RegisterOp op =
         .in_optional("mask", "[batch, heads, rows, columns]: False or -inf hides a column", boolean | floating)
         .attr("is_causal", false, "whether row i sees columns up to i only")
         .attr("scale", 1.0, "factor of the scores")
+        .attr("nan_rows", false, "whether a row that sees no column becomes NaN, as softmax has it, instead of zero")
         .out("y")
         .out("lse")
         .infer(attention_infer)

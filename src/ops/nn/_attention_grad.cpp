@@ -5,12 +5,13 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "ops/nn/attention_layout.h"
 
 namespace hw {
 
 static std::vector<TensorSpec> attention_grad_infer(const InferCtx& c) {
   std::vector<TensorSpec> out(3);
-  for (size_t i = 0; i < 3; ++i) out[i].dtype = c.in[i + 1].dtype, out[i].shape = c.in[i + 1].shape;
+  for (size_t i = 0; i < 3; ++i) out[i] = laid_out_as(c.in[i + 1], c.in[i + 1].dtype, c.in[i + 1].shape);
   check_runtime(c.in[0].shape == c.in[4].shape, "dy ", c.in[0].shape, " does not have the shape of y, ", c.in[4].shape);
   return out;
 }

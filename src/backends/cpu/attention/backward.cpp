@@ -12,8 +12,9 @@ class Backward final : public Kernel {
   using T = Wide<In>;
 
  public:
-  Backward(AttentionRequest r, const TensorSpec& dy, const TensorSpec& y)
-      : r_(std::move(r)), dy_(dy), y_(y), rows_(attention_rows(T())) {
+  Backward(AttentionRequest r, const KernelRequest& request)
+      : r_(std::move(r)), dy_(request.inputs[0]), y_(request.inputs[4]), rows_(attention_rows(T())) {
+    for (size_t i = 0; i < 3; ++i) outputs_[i] = request.outputs[i];
     gemm_ = gemm_routines(std::is_same_v<T, double> ? DType::F64 : DType::F32);
     int64_t work = r_.batch * r_.heads * r_.rows * r_.columns * (r_.width + r_.value_width);
     slots_ = std::max<int64_t>(
@@ -67,15 +68,24 @@ class Backward final : public Kernel {
           if (r_.causal && j0 > i0 + rows - 1) continue;
           tile(args, b, kh * r_.group() + g, g, i0, rows, j0, columns, k, v, t, product);
         }
-      store(args.outputs[1], t.dk, (unit * r_.columns + j0) * r_.width, columns * r_.width);
-      store(args.outputs[2], t.dv, (unit * r_.columns + j0) * r_.value_width, columns * r_.value_width);
+      store(args, 1, t.dk, b, kh, j0, columns);
+      store(args, 2, t.dv, b, kh, j0, columns);
     }
-    store(args.outputs[0], t.dq, unit * r_.group() * r_.rows * r_.width, r_.group() * r_.rows * r_.width);
+    for (int64_t g = 0; g < r_.group(); ++g)
+      store(args, 0, t.dq + g * r_.rows * r_.width, b, kh * r_.group() + g, 0, r_.rows);
   }
 
-  static void store(void* to, const T* from, int64_t at, int64_t n) {
-    In* out = static_cast<In*>(to) + at;
-    for (int64_t i = 0; i < n; ++i) out[i] = narrow<In>(from[i]);
+  /// Rows of one head, from position `at`.
+  void store(const KernelArgs& args, size_t output, const T* from, int64_t b, int64_t h, int64_t at,
+             int64_t rows) const {
+    const TensorSpec& to = outputs_[output];
+    const int64_t width = to.shape[3];
+    In* out = static_cast<In*>(args.outputs[output]) + b * to.strides[0] + h * to.strides[1] + at * to.strides[2];
+    for (int64_t i = 0; i < rows; ++i, from += width, out += to.strides[2])
+      if constexpr (std::is_same_v<In, T>)
+        std::copy_n(from, width, out);
+      else
+        for (int64_t e = 0; e < width; ++e) out[e] = narrow<In>(from[e]);
   }
 
   /// mean[i] = sum over e of dy y, which is the sum over j of p dp.
@@ -109,7 +119,7 @@ class Backward final : public Kernel {
   }
 
   AttentionRequest r_;
-  TensorSpec dy_, y_;
+  TensorSpec dy_, y_, outputs_[3];
   AttentionRows<T> rows_;
   GemmRoutines gemm_;
   int64_t slots_, floats_;
@@ -120,8 +130,8 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
   AttentionRequest r;
   if (!read_attention(request, r, why_not)) return nullptr;
   for (const TensorSpec& out : request.outputs)
-    if (!out.contiguous()) {
-      why_not = "an output is not contiguous";
+    if (out.shape[3] > 1 && out.strides[3] != 1) {
+      why_not = "the rows of an output are not contiguous";
       return nullptr;
     }
   if (!request.inputs[5].contiguous()) {
@@ -133,7 +143,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
     return nullptr;
   }
   return visit_floating(r.q.dtype, [&]<class In>(Type<In>) -> std::unique_ptr<Kernel> {
-    return std::make_unique<Backward<In>>(r, request.inputs[0], request.inputs[4]);
+    return std::make_unique<Backward<In>>(r, request);
   });
 }
 

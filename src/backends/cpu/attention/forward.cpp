@@ -14,7 +14,7 @@ class Forward final : public Kernel {
   using T = Wide<In>;
 
  public:
-  explicit Forward(AttentionRequest r) : r_(std::move(r)), rows_(attention_rows(T())) {
+  Forward(AttentionRequest r, const TensorSpec& y) : r_(std::move(r)), y_(y), rows_(attention_rows(T())) {
     gemm_ = gemm_routines(std::is_same_v<T, double> ? DType::F64 : DType::F32);
     blocks_ = (r_.rows + kRows - 1) / kRows;
     int64_t units = r_.batch * r_.heads * blocks_;
@@ -73,17 +73,21 @@ class Forward final : public Kernel {
   }
 
   void finish(const KernelArgs& args, int64_t head, int64_t i0, int64_t rows, const Buffers& t) const {
-    In* y = static_cast<In*>(args.outputs[0]) + (head * r_.rows + i0) * r_.value_width;
+    In* y = static_cast<In*>(args.outputs[0]) + head / r_.heads * y_.strides[0] + head % r_.heads * y_.strides[1] +
+            i0 * y_.strides[2];
     T* lse = static_cast<T*>(args.outputs[1]) + head * r_.rows + i0;
     for (int64_t i = 0; i < rows; ++i) {
-      T factor = t.total[i] == T(0) ? T(0) : T(1) / t.total[i];  // a row that sees nothing is zero
+      const T nothing = r_.nan_rows ? std::numeric_limits<T>::quiet_NaN() : T(0);
+      T factor = t.total[i] == T(0) ? nothing : T(1) / t.total[i];
       lse[i] = t.total[i] == T(0) ? -std::numeric_limits<T>::infinity() : t.top[i] + std::log(t.total[i]);
-      for (int64_t e = 0; e < r_.value_width; ++e)
-        y[i * r_.value_width + e] = narrow<In>(t.sum[i * r_.value_width + e] * factor);
+      T* sum = t.sum + i * r_.value_width;
+      rows_.scale(sum, r_.value_width, factor);
+      for (int64_t e = 0; e < r_.value_width; ++e) y[i * y_.strides[2] + e] = narrow<In>(sum[e]);
     }
   }
 
   AttentionRequest r_;
+  TensorSpec y_;
   AttentionRows<T> rows_;
   GemmRoutines gemm_;
   int64_t blocks_, slots_, floats_;
@@ -93,12 +97,13 @@ class Forward final : public Kernel {
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {
   AttentionRequest r;
   if (!read_attention(request, r, why_not)) return nullptr;
-  if (!request.outputs[0].contiguous() || !request.outputs[1].contiguous()) {
-    why_not = "an output is not contiguous";
+  if ((r.value_width > 1 && request.outputs[0].strides[3] != 1) || !request.outputs[1].contiguous()) {
+    why_not = "the rows of the output or the log sums are not contiguous";
     return nullptr;
   }
-  return visit_floating(
-      r.q.dtype, [&]<class In>(Type<In>) -> std::unique_ptr<Kernel> { return std::make_unique<Forward<In>>(r); });
+  return visit_floating(r.q.dtype, [&]<class In>(Type<In>) -> std::unique_ptr<Kernel> {
+    return std::make_unique<Forward<In>>(r, request.outputs[0]);
+  });
 }
 
 const RegisterKernel forward({"_attention", "simd", DeviceType::CPU, 10, &prepare});
