@@ -111,13 +111,24 @@ PipelineOptions options_for(int64_t memory_budget) {
   return options;
 }
 
+/// For a graph that no gradient is computed of outside. If it changes no state either, it is taken as inference: its state stays
+/// as it is from call to call.
+PipelineOptions options_for(const Graph& graph, int64_t memory_budget) {
+  PipelineOptions options = options_for(memory_budget);
+  options.pass.frozen = true;
+  for (const GraphResult& r : graph.results)
+    options.pass.frozen = options.pass.frozen && r.kind == GraphResult::Kind::Output;
+  return options;
+}
+
 void bind_parts(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
       .def("at_sizes",
            [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",
            [](PyParts& p, PyWorkspace& w, int64_t memory_budget) {
-             return PyProgram{std::make_shared<Program>(p.parts, w.workspace, options_for(memory_budget))};
+             return PyProgram{
+                 std::make_shared<Program>(p.parts, w.workspace, options_for(p.parts.graph, memory_budget))};
            })
       .def("split_program",
            [](PyParts& p, PyWorkspace& w, int64_t memory_budget, size_t boundary, size_t outputs, int32_t arguments) {

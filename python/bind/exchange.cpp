@@ -181,8 +181,17 @@ nb::object to_numpy(const Tensor& t, nb::handle owner) {
   return a.cast();
 }
 
-/// What keeps memory that is shared with others: an object of its own, since `x.data = y` gives x another storage.
-nb::object keeper_of(const Tensor& t) { return nb::steal(wrap(t.alias())); }
+/// What keeps memory that is shared with others: an object of its own, since `x.data = y` gives x another storage. While it lives,
+/// the storage knows that it may be written without a new version.
+nb::object keeper_of(const Tensor& t) {
+  auto* keep = new Ref<Storage>(t->storage);
+  (*keep)->lend();
+  return nb::capsule(keep, [](void* p) noexcept {
+    auto* storage = static_cast<Ref<Storage>*>(p);
+    (*storage)->take_back();
+    delete storage;
+  });
+}
 
 nb::object dlpack_capsule(nb::handle self) {
   const Tensor& t = tensor_argument(self.ptr(), "__dlpack__");

@@ -65,8 +65,8 @@ nb::list numbers(const std::vector<int32_t>& values) {
   return list;
 }
 
-nb::list steps(const Program& program) {
-  const Plan& plan = program.plan();
+nb::list steps(const Chain& chain) {
+  const Plan& plan = chain.plan();
   nb::list list;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& s = plan.steps[i];
@@ -75,7 +75,7 @@ nb::list steps(const Program& program) {
       for (const PlanStep& b : plan.loops[static_cast<size_t>(s.loop)].body) body.append(str(b.op));
     nb::dict d;
     d["op"] = str(s.op);
-    d["kernel"] = str(program.chain().kernel_name(i));
+    d["kernel"] = str(chain.kernel_name(i));
     d["origin"] = str(plan.origins[static_cast<size_t>(s.origin)]);
     d["inputs"] = numbers(s.inputs);
     d["outputs"] = numbers(s.outputs);
@@ -111,13 +111,21 @@ nb::dict plan_data(const Program& program) {
   d["memory_bytes"] = program.chain().memory_bytes();
   d["buffers"] = buffers(plan);
   d["tensors"] = tensors(plan);
-  d["steps"] = steps(program);
+  d["steps"] = steps(program.chain());
   d["sources"] = sources(plan);
   nb::list constants, outputs;
   for (const Tensor& t : plan.constants) constants.append(t.nbytes());
   for (int64_t bytes : plan.outputs) outputs.append(bytes);
   d["constants"] = constants;
   d["outputs"] = outputs;
+  if (const Once* once = program.once()) {
+    nb::list results;
+    for (int64_t bytes : once->chain().plan().outputs) results.append(bytes);
+    d["once"] = nb::dict();
+    d["once"]["steps"] = steps(once->chain());
+    d["once"]["results"] = results;
+    d["once"]["runs"] = once->runs();
+  }
   return d;
 }
 

@@ -12,9 +12,12 @@ namespace hw {
 enum class Stage : uint8_t { Simplify, Precision, Distribute, Decompose, Layout, Fuse, Remat, Schedule, Memory };
 std::string_view stage_name(Stage stage);
 
+/// The op of the node that pass run_once makes: its inputs are state, its body what is computed of state alone.
+inline constexpr std::string_view kOnce = "_once";
+
 /// What is known of how the graph will be used.
 struct PassOptions {
-  bool frozen = false;                   // state never changes any more: inference with fixed weights
+  bool frozen = false;                   // inference: state seldom changes between runs, and never in one
   int64_t most_folded_bytes = 16 << 10;  // a larger result is not computed in advance, unless its inputs are as large
   int64_t memory_budget = 0;             // bytes of working memory a run may take; 0: as much as it needs
 };

@@ -20,7 +20,7 @@ static constexpr std::string_view kOrder[] = {
     // decompose
     // layout
     // fuse
-    "form_regions",
+    "run_once", "form_regions",
     // remat: what lets memory go early, then what makes it fit a budget
     "hoist_updates", "recompute",
     // schedule

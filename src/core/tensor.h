@@ -25,6 +25,10 @@ class Storage : public RefCounted {
   bool writable() const { return writable_; }
   uint32_t version() const { return version_; }
   void bump_version() { ++version_; }
+  /// Whether others can write here without a new version: the memory is theirs, or they were given its address.
+  bool shared_outside() const { return deleter_ || lent_; }
+  void lend() { ++lent_; }
+  void take_back() { --lent_; }
   void swap(Storage& other) noexcept;
 
  private:
@@ -32,7 +36,7 @@ class Storage : public RefCounted {
   size_t bytes_ = 0;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
-  uint32_t version_ = 0;
+  uint32_t version_ = 0, lent_ = 0;
   bool writable_ = true;
 };
 

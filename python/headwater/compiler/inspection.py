@@ -76,6 +76,10 @@ class ProgramReport:
         self.arena_lower_bound: int = data["arena_lower_bound"]
         self.working_bytes: int = data["memory_bytes"]  # the arena and the scratch of kernels
         self.steps = [Step(s["op"], s["kernel"], s["origin"], s["body"]) for s in data["steps"]]
+        once = data.get("once", {"steps": [], "results": [], "runs": 0})
+        self.once = [Step(s["op"], s["kernel"], s["origin"], s["body"]) for s in once["steps"]]  # run when the state changes
+        self.once_bytes: list[int] = once["results"]
+        self.once_runs: int = once["runs"]
         self.blocks = _blocks(data)
         self.live = _live(self.blocks, len(self.steps))
 
@@ -103,6 +107,9 @@ class ProgramReport:
             "arena_lower_bound": self.arena_lower_bound,
             "working_bytes": self.working_bytes,
             "steps": [asdict(s) for s in self.steps],
+            "once": [asdict(s) for s in self.once],
+            "once_bytes": self.once_bytes,
+            "once_runs": self.once_runs,
             "blocks": [asdict(b) for b in self.blocks],
         }
 
@@ -120,6 +127,10 @@ class ProgramReport:
             count, size = self.total(kind)
             if count:
                 outside.append(f"{name} {size_text(size)} in {count}")
+        if self.once:
+            kept = f"{size_text(sum(self.once_bytes))} in {len(self.once_bytes)}"
+            runs = f"run {self.once_runs} times so far"
+            lines.append(f"{_count(len(self.once), 'more kernel call')} when the state changes ({runs}); keeps {kept}, part of the state")
         return [*lines, "outside of it: " + ", ".join(outside)] if outside else lines
 
     def text(self, tensors: int = _SHOWN) -> str:

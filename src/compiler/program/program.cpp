@@ -62,8 +62,22 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
-static Graph optimised(Graph graph, const PipelineOptions& options, PipelineResult& records) {
-  records = run_pipeline(graph, options);
+Ref<Once> Workspace::once_for(Graph body, std::vector<ProgramSource> sources) {
+  for (const Ref<Once>& o : once_)
+    if (o->same(body, sources)) return o;
+  std::erase_if(once_, [](const Ref<Once>& o) { return o->use_count() == 1; });  // of programs that are gone
+  return once_.emplace_back(make_ref<Once>(std::move(body), std::move(sources)));
+}
+
+/// The graph after the passes, without what runs once.
+Graph Program::optimised(const ProgramParts& parts, const PipelineOptions& options) {
+  Graph graph = parts.graph;
+  passes_ = run_pipeline(graph, options);
+  if (std::optional<OnceGraph> found = take_once(graph)) {
+    std::vector<ProgramSource> sources;
+    for (int32_t s : found->sources) sources.push_back(parts.sources[static_cast<size_t>(s)]);
+    once_ = workspace_->once_for(std::move(found->body), std::move(sources));
+  }
   return graph;
 }
 
@@ -72,7 +86,7 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
       flags_(parts.flags),
       aliases_(parts.aliases),
       workspace_(std::move(workspace)),
-      chain_(lower(optimised(parts.graph, options, passes_))) {
+      chain_(lower(optimised(parts, options))) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {
@@ -112,7 +126,7 @@ const Tensor& Program::source(size_t i, std::span<const Tensor> inputs) const {
   const ProgramSource& s = sources_[i];
   if (s.input >= 0) return inputs[static_cast<size_t>(s.input)];
   if (s.grad_of_input >= 0) return grad_meta(inputs[static_cast<size_t>(s.grad_of_input)])->grad;
-  return s.leaf.defined() ? grad_meta(s.leaf)->grad : s.tensor;
+  return s.state();
 }
 
 std::string Program::state_problem() const {
@@ -214,6 +228,8 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
   drop_old_gradients(inputs);
   std::vector<const void*> addresses(sources_.size());
   for (size_t i = 0; i < sources_.size(); ++i) addresses[i] = source(i, inputs).data();
+  if (once_)
+    for (const Tensor& t : once_->results(*workspace_)) addresses.push_back(t.data());
   std::vector<Ref<Storage>> memory;
   std::vector<void*> outputs;
   for (int64_t bytes : plan().outputs) {

@@ -8,6 +8,7 @@
 #include "chain/chain.h"
 #include "compiler/capture/capture.h"
 #include "compiler/pipeline.h"
+#include "compiler/program/once.h"
 
 namespace hw {
 
@@ -18,18 +19,13 @@ class Workspace : public RefCounted {
   void* at_least(size_t bytes);
   void release();
   size_t bytes() const { return bytes_; }
+  /// The one that computes this of these, or a new one.
+  Ref<Once> once_for(Graph body, std::vector<ProgramSource> sources);
 
  private:
   void* data_ = nullptr;
   size_t bytes_ = 0;
-};
-
-/// Where the tensor of a source comes from in each run.
-struct ProgramSource {
-  Tensor tensor;               // state
-  Tensor leaf;                 // or the gradient of this leaf
-  int32_t input = -1;          // or an argument
-  int32_t grad_of_input = -1;  // or the gradient of an argument
+  std::vector<Ref<Once>> once_;
 };
 
 /// A graph and how it is tied to tensors.
@@ -54,6 +50,8 @@ class Program {
   const Plan& plan() const { return chain_.plan(); }
   const Chain& chain() const { return chain_; }
   const PipelineResult& passes() const { return passes_; }
+  /// What is computed of the state alone, or null.
+  const Once* once() const { return once_.get(); }
   /// Runs with these arguments (as they were given to Capture::add_input, in that order). State is updated, gradients are set.
   Tensors run(std::span<const Tensor> inputs, std::span<const double> host);
   std::vector<int64_t> run_timed(std::span<const Tensor> inputs, std::span<const double> host);
@@ -72,6 +70,7 @@ class Program {
     bool read = false;   // the old gradient is a source
   };
 
+  Graph optimised(const ProgramParts& parts, const PipelineOptions& options);
   const Tensor& source(size_t i, std::span<const Tensor> inputs) const;
   Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;
   void drop_old_gradients(std::span<const Tensor> inputs) const;
@@ -95,6 +94,7 @@ class Program {
   mutable std::vector<const Storage*> memories_;  // of the sources that are state, when last looked at
   Ref<Workspace> workspace_;
   PipelineResult passes_;
+  Ref<Once> once_;
   Chain chain_;
   bool timing_ = false, writes_ = false;
   std::vector<int64_t> times_;
