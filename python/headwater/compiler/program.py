@@ -9,6 +9,7 @@ import headwater as hw
 
 from .. import _C
 from .._C import Tensor
+from .generated import tell_once
 from .session import CompileError, Session
 from .symbols import Symbols, SymInt, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
@@ -37,6 +38,7 @@ class Variant:
         self._before, self._after = captured.host[:last], [call for call, _ in captured.host[last:]]
         self._single = isinstance(self._result, _Slot)
         self.program, self._backward = captured.build(parts, workspace)
+        tell_once()
         self._sizes: list[int] | None = None
 
     def dispatch(self, function: Any, tensors: list[Tensor]) -> None:
