@@ -24,7 +24,7 @@ from hostile import Hostile, TensorSpec, build
 
 ALLOWED = (ValueError, TypeError, IndexError, RuntimeError, NotImplementedError, MemoryError, KeyError, OverflowError)
 MEMORY = 3 << 30   # bytes beyond what the imports took
-SECONDS = 20       # per op
+SECONDS = 20       # per op and 60 cases
 LARGEST = 1 << 20  # elements: larger results are not compared
 LOOSE = {"float16": 5e-3, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 # Results without defined values; signbit: the sign of a converted NaN.
@@ -128,7 +128,7 @@ class Worker:
         info = hw._C.describe_op(name)
         hostile = Hostile(self.seed * 1000003 + zlib.crc32(name.encode()))
         forms = ["function"] * 3 + ["method"] * info["method"] + ["inplace"] * info["inplace"]
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        faulthandler.dump_traceback_later(SECONDS * max(1, cases // 60), exit=True)
         for _ in range(cases):
             args, kwargs = hostile.call(info)
             form = hostile.r.choice(forms)
