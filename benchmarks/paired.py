@@ -50,6 +50,10 @@ def _calls_per_turn(f: Callable[[], object], turn: float) -> int:
         n *= 4
 
 
+def _nothing() -> None:
+    pass
+
+
 def compare(
     candidates: dict[str, Callable[[], object]],
     rounds: int = 9,
@@ -70,6 +74,7 @@ def compare(
         took = {}
         for name in names:
             f, n = candidates[name], counts[name]
+            getattr(f, "before", _nothing)()  # not timed
             t = time.perf_counter()
             for _ in range(n):
                 f()

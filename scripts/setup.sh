@@ -6,13 +6,15 @@
 #   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint)
 source "$(dirname "$0")/paths.sh"
 
-# The packages of scripts/apt-packages.txt that are not installed; optional ones only where the distribution has them.
+# The packages of scripts/apt-packages.txt that are not installed; optional ones only where the distribution has them, and
+# not at all for "missing_packages required".
 missing_packages() {
   local mark name
   while read -r mark name; do
     case $mark in '#'* | '') continue ;; '?') ;; *) name=$mark; mark='' ;; esac
     dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q '^install ok installed' && continue
     if [ "$mark" = '?' ]; then
+      [ "${1:-}" != required ] || continue
       apt-cache show "$name" >/dev/null 2>&1 || continue
     fi
     echo "$name"
@@ -49,7 +51,9 @@ install_packages() {
   if [ "$(id -u)" != 0 ]; then
     echo "These packages are missing: $packages" >&2
     echo "Install them, then run this again:  sudo apt-get install --no-install-recommends $packages" >&2
-    exit 1
+    [ -z "$(missing_packages required)" ] && [ -x "$python" -o -n "$(find_python)" ] || exit 1
+    echo "They are optional: going on without." >&2
+    return 0
   fi
   echo "apt-get: $packages"
   export DEBIAN_FRONTEND=noninteractive

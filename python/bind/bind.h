@@ -66,7 +66,7 @@ void set_python_error() noexcept;
 
 /// Runs f; C++ exceptions become Python's and give `failed`.
 template <class F, class R>
-R guarded(F&& f, R failed) noexcept {
+[[gnu::always_inline]] inline R guarded(F&& f, R failed) noexcept {
   try {
     return f();
   } catch (...) {
@@ -75,7 +75,7 @@ R guarded(F&& f, R failed) noexcept {
   }
 }
 template <class F>
-PyObject* guarded(F&& f) noexcept {
+[[gnu::always_inline]] inline PyObject* guarded(F&& f) noexcept {
   return guarded(static_cast<F&&>(f), static_cast<PyObject*>(nullptr));
 }
 /// A new reference that must not be null; throws PythonError otherwise.

@@ -9,6 +9,8 @@
 #include "bind/graph.h"
 #include "bind/plan_data.h"
 #include "bind/program.h"
+#include "codegen/compiled.h"
+#include "codegen/llvm.h"
 #include "compiler/capture/capture.h"
 #include "compiler/program/program.h"
 #include "compiler/program/split.h"
@@ -194,6 +196,24 @@ void bind_capture(nb::module_& m) {
   m.def("call_key", &call_key, nb::arg("tensors"), nb::arg("sized") = true);
 }
 
+void bind_code(nb::module_& m) {
+  m.def("codegen_missing", [] {
+    std::string why_not;
+    if (code_lanes(why_not)) has_llvm(why_not);
+    return why_not;
+  });
+  m.def("codegen_stats", [] {
+    const CodeStats s = code_stats();
+    nb::dict d;
+    d["compiled"] = s.compiled;
+    d["from_disk"] = s.from_disk;
+    d["failed"] = s.failed;
+    d["seconds"] = s.seconds;
+    d["missing"] = s.missing;
+    return d;
+  });
+}
+
 void bind_program(nb::module_& m) {
   nb::class_<PyWorkspace>(m, "Workspace")
       .def(nb::init<>())
@@ -228,6 +248,7 @@ void bind_compile(nb::module_& m) {
   bind_capture(m);
   bind_parts(m);
   bind_program(m);
+  bind_code(m);
   bind_guards(m);
   bind_dispatch(m);
 }

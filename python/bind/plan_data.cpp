@@ -76,6 +76,7 @@ nb::list steps(const Chain& chain) {
     nb::dict d;
     d["op"] = str(s.op);
     d["kernel"] = str(chain.kernel_name(i));
+    d["note"] = str(chain.code_note(i));
     d["origin"] = str(plan.origins[static_cast<size_t>(s.origin)]);
     d["inputs"] = numbers(s.inputs);
     d["outputs"] = numbers(s.outputs);

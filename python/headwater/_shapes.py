@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -102,7 +103,11 @@ def _shapes(namespace: dict[str, Any], tensor: type) -> None:
         if not isinstance(indices_or_sections, (list, tuple)):
             kind = type(indices_or_sections).__name__
             raise TypeError(f"tensor_split(): indices_or_sections must be an int or a list of ints, got {kind}")
-        return plain_split(input, None, [int(i) for i in indices_or_sections], dim)
+        try:
+            indices = [operator.index(i) for i in indices_or_sections]
+        except TypeError:
+            raise TypeError(f"tensor_split(): the indices must be ints, got {indices_or_sections!r}") from None
+        return plain_split(input, None, indices, dim)
 
     namespace["tensor_split"] = tensor.tensor_split = _named(tensor_split, plain_split)  # type: ignore[attr-defined]
     for name in ("broadcast_tensors", "meshgrid", "cartesian_prod", "block_diag"):

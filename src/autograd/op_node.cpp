@@ -6,6 +6,7 @@
 #include "autograd/views.h"
 #include "base/error.h"
 #include "op/grad_ctx.h"
+#include "op/recording.h"
 #include "op/rules.h"
 #include "op/saved.h"
 
@@ -107,6 +108,8 @@ Tensors OpNode::apply(std::span<const Tensor> dy, bool keep) {
 }
 
 static OriginText g_origin_text = nullptr;
+static const bool answers_recording = (set_recording_query([] { return t_grad_mode.enabled; }), true);
+
 void set_origin_text(OriginText f) { g_origin_text = f; }
 std::string origin_text() { return g_origin_text ? g_origin_text() : std::string(); }
 

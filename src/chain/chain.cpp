@@ -14,7 +14,8 @@ static size_t rounded(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) 
 Chain::Chain(Plan plan) : plan_(std::move(plan)) {
   arena_bytes_ = rounded(plan_.arena_bytes);
   steps_.resize(plan_.steps.size());
-  for (size_t i = 0; i < steps_.size(); ++i) prepare_step(i);
+  std::vector<LoopCode> code = make_loop_code(plan_.loops);
+  for (size_t i = 0; i < steps_.size(); ++i) prepare_step(i, code);
 }
 
 Chain::~Chain() = default;
@@ -32,7 +33,14 @@ uint32_t Chain::add_pointer(int32_t tensor) {
   return at;
 }
 
-void Chain::prepare_step(size_t i) {
+/// "5 of 7 operators: ...".
+static std::string note_of(const PlanLoop& loop, const LoopCode& code) {
+  if (static_cast<size_t>(code.fused) == loop.body.size()) return {};
+  return text(code.fused, " of ", loop.body.size(), " operators in generated code", code.note.empty() ? "" : ": ",
+              code.note);
+}
+
+void Chain::prepare_step(size_t i, std::vector<LoopCode>& code) {
   const PlanStep& p = plan_.steps[i];
   Step& s = steps_[i];
   std::vector<TensorSpec> in, out;
@@ -50,8 +58,10 @@ void Chain::prepare_step(size_t i) {
   s.attrs = p.attrs;
   try {
     if (p.loop >= 0) {
-      s.kernel = prepare_loop(plan_.loops[static_cast<size_t>(p.loop)]);
-      s.kernel_name = "tiles";
+      LoopCode& c = code[static_cast<size_t>(p.loop)];
+      s.kernel_name = c.fused ? "generated" : "tiles";
+      s.note = note_of(plan_.loops[static_cast<size_t>(p.loop)], c);
+      s.kernel = prepare_loop(plan_.loops[static_cast<size_t>(p.loop)], std::move(c));
     } else if (!p.bodies.empty()) {
       s.kernel = prepare_control(plan_, p);
       s.kernel_name = "plans";

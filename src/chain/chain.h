@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "codegen/loop_code.h"
 #include "kernels/kernel.h"
 #include "plan/plan.h"
 
@@ -31,15 +32,17 @@ class Chain {
   /// Runs on the caller's thread with `memory` (64-byte aligned). Not to be called twice at once. A kernel's complaint about the data is
   /// thrown as Error{Index} with the operator and its origin; outputs and state are undefined then.
   void run(const ChainInputs& in, void* memory);
-  /// The name of the kernel that serves step i: "simd", "onednn".
+  /// The name of the kernel that serves step i: "simd", "onednn"; of a loop "generated" or "tiles".
   const std::string& kernel_name(size_t step) const { return steps_[step].kernel_name; }
+  /// Of a loop: how many of its steps are in generated code, and why not all ("" for other steps).
+  std::string code_note(size_t step) const { return steps_[step].note; }
   /// Nanoseconds spent in each step of the last profiled run.
   std::vector<int64_t> run_timed(const ChainInputs& in, void* memory);
 
  private:
   struct Step {
     std::unique_ptr<Kernel> kernel;
-    std::string kernel_name;
+    std::string kernel_name, note;
     uint32_t first_input = 0, num_inputs = 0, first_output = 0;
     Attrs attrs;
   };
@@ -50,7 +53,7 @@ class Chain {
     int64_t offset;
   };
 
-  void prepare_step(size_t i);
+  void prepare_step(size_t i, std::vector<LoopCode>& code);
   uint32_t add_pointer(int32_t tensor);
   void resolve(const ChainInputs& in, char* memory);
   void bind_attrs(const ChainInputs& in);

@@ -11,11 +11,11 @@ namespace hw {
 namespace {
 
 constexpr int64_t kLeastBytes = 1 << 16;  // that are worth another thread
-constexpr size_t kMostOperands = 8;       // of one kernel in a loop
+constexpr size_t kMostOperands = 32;      // of one kernel in a loop
 
 class LoopKernel final : public Kernel {
  public:
-  explicit LoopKernel(const PlanLoop& loop);
+  LoopKernel(const PlanLoop& loop, LoopCode code);
   size_t scratch_bytes() const override { return static_cast<size_t>(pieces_) * thread_bytes_; }
   void run(const KernelArgs& args) const override {
     if (total_ == 0) return;
@@ -38,18 +38,25 @@ class LoopKernel final : public Kernel {
 
   size_t tile_bytes() const { return (loop_.tiles.size() * sizeof(void*) + 63) / 64 * 64; }
   void prepare(const PlanStep& step, bool last, std::vector<Call>& calls);
+  void take(LoopUnit& unit);
   void run_range(const KernelArgs& args, int64_t begin, int64_t end, char* scratch) const;
   void run_piece(const std::vector<Call>& calls, void* const* tiles, const KernelArgs& args, char* scratch) const;
 
   const PlanLoop& loop_;
+  LoopCode code_;
   std::vector<Call> calls_, last_calls_;
   int64_t total_ = 1, pieces_ = 1;
   size_t thread_bytes_ = 0, kernel_scratch_ = 0;
 };
 
-LoopKernel::LoopKernel(const PlanLoop& loop) : loop_(loop) {
+LoopKernel::LoopKernel(const PlanLoop& loop, LoopCode code) : loop_(loop), code_(std::move(code)) {
   for (int64_t c : loop.counts) total_ *= c;
-  for (const PlanStep& s : loop.body) {
+  for (LoopUnit& u : code_.units) {
+    if (u.step < 0) {
+      take(u);
+      continue;
+    }
+    const PlanStep& s = loop.body[static_cast<size_t>(u.step)];
     prepare(s, false, calls_);
     if (loop.has_last) prepare(s, true, last_calls_);
   }
@@ -57,7 +64,7 @@ LoopKernel::LoopKernel(const PlanLoop& loop) : loop_(loop) {
   for (const PlanTile& t : loop.tiles) piece_bytes += t.spec.numel() * dtype_size(t.spec.dtype);
   const int64_t grain = std::max<int64_t>(1, kLeastBytes / std::max<int64_t>(piece_bytes, 1));
   pieces_ = std::max<int64_t>(1, parallel_pieces(total_, grain));
-  thread_bytes_ = (tile_bytes() + static_cast<size_t>(loop.scratch_bytes) + kernel_scratch_ + 127) / 64 * 64;
+  thread_bytes_ = (tile_bytes() + static_cast<size_t>(code_.scratch_bytes) + kernel_scratch_ + 127) / 64 * 64;
 }
 
 void LoopKernel::prepare(const PlanStep& step, bool last, std::vector<Call>& calls) {
@@ -85,6 +92,23 @@ void LoopKernel::prepare(const PlanStep& step, bool last, std::vector<Call>& cal
   calls.push_back(std::move(c));
 }
 
+/// Generated code is a call like any other.
+void LoopKernel::take(LoopUnit& unit) {
+  auto call = [&](std::unique_ptr<Kernel> kernel) {
+    Call c;
+    c.num_inputs = unit.inputs.size();
+    c.num_outputs = unit.outputs.size();
+    if (c.num_inputs + c.num_outputs > kMostOperands) bug("generated code has too many operands for a loop");
+    std::copy(unit.inputs.begin(), unit.inputs.end(), c.operands);
+    std::copy(unit.outputs.begin(), unit.outputs.end(), c.operands + c.num_inputs);
+    c.attrs = nullptr;
+    c.kernel = std::move(kernel);
+    return c;
+  };
+  calls_.push_back(call(std::move(unit.kernel)));
+  if (loop_.has_last) last_calls_.push_back(call(std::move(unit.last_kernel)));
+}
+
 void LoopKernel::run_piece(const std::vector<Call>& calls, void* const* tiles, const KernelArgs& args,
                            char* scratch) const {
   for (const Call& c : calls) {
@@ -99,7 +123,7 @@ void LoopKernel::run_piece(const std::vector<Call>& calls, void* const* tiles, c
 void LoopKernel::run_range(const KernelArgs& args, int64_t begin, int64_t end, char* scratch) const {
   void** tiles = reinterpret_cast<void**>(scratch);  // where each tile is now
   scratch += tile_bytes();
-  char* kernel_scratch = scratch + (loop_.scratch_bytes + 63) / 64 * 64;
+  char* kernel_scratch = scratch + (code_.scratch_bytes + 63) / 64 * 64;
   const size_t loops = loop_.counts.size();
   int64_t index[8];
   int64_t rest = begin;
@@ -110,7 +134,7 @@ void LoopKernel::run_range(const KernelArgs& args, int64_t begin, int64_t end, c
   for (size_t t = 0; t < loop_.tiles.size(); ++t) {
     const PlanTile& tile = loop_.tiles[t];
     if (tile.operand < 0) {
-      tiles[t] = scratch + tile.offset;
+      tiles[t] = scratch + code_.offsets[t];
       continue;
     }
     const auto operand = static_cast<size_t>(tile.operand);
@@ -135,6 +159,8 @@ void LoopKernel::run_range(const KernelArgs& args, int64_t begin, int64_t end, c
 
 }  // namespace
 
-std::unique_ptr<Kernel> prepare_loop(const PlanLoop& loop) { return std::make_unique<LoopKernel>(loop); }
+std::unique_ptr<Kernel> prepare_loop(const PlanLoop& loop, LoopCode code) {
+  return std::make_unique<LoopKernel>(loop, std::move(code));
+}
 
 }  // namespace hw

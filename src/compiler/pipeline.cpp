@@ -19,8 +19,9 @@ static constexpr std::string_view kOrder[] = {
     // precision
     // decompose
     // layout
+    "block_convolutions",
     // fuse
-    "fuse_attention", "merge_products", "fuse_linear", "run_once", "form_regions",
+    "fuse_attention", "merge_products", "fuse_linear", "fuse_convolutions", "run_once", "step_embeddings", "form_regions",
     // remat: what lets memory go early, then what makes it fit a budget
     "hoist_updates", "recompute",
     // schedule

@@ -26,7 +26,7 @@ def run(ops: list[str], report: Path) -> list[str]:
     while True:
         report.unlink(missing_ok=True)
         done = subprocess.run([sys.executable, str(WORKER), str(report), str(SEED), str(CASES), str(first), *ops],
-                              capture_output=True, text=True, timeout=600, check=False)
+                              capture_output=True, text=True, timeout=600 * max(1, CASES // 60), check=False)
         entries = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
         findings += [f"{e['finding']}: {e['call']}: {e['detail']}" for e in entries if "finding" in e]
         if entries and entries[-1].get("done"):

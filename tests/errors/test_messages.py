@@ -132,3 +132,13 @@ def test_in_place_names_end_with_one_underscore():
     with pytest.raises(TypeError, match=r"^add_\(\): argument 'other'"):
         ones().add_("x")
     assert repr(hw.Tensor.copy_) == "<headwater op copy_>" and repr(hw.Tensor.add_) == "<headwater op add_>"
+
+
+def test_tensor_split_names_itself() -> None:
+    for indices in ([None], ["a"]):
+        with pytest.raises(TypeError, match=r"tensor_split\(\): the indices must be ints"):
+            hw.tensor_split(hw.zeros(3), indices)
+
+
+def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
+    assert not hasattr(hw, "no_such_room")

@@ -245,3 +245,18 @@ def test_clamp_bounds_beyond_the_dtype_do_not_bind(call: Any, want: list) -> Non
 def test_clamp_bound_that_nothing_satisfies_is_refused() -> None:
     with pytest.raises(RuntimeError, match="max -1 is outside the range of u8"):
         hw.tensor([5], dtype=hw.uint8).clamp(max=-1)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
+@pytest.mark.parametrize("name", ["add", "sub", "rsub", "addcmul"])
+def test_negative_factors_wrap_around_like_products(name: str, dtype: str) -> None:
+    def result(m):
+        a, b = (m.tensor(v, dtype=getattr(m, dtype)) for v in ([2, 0, 4], [1, 3, 5]))
+        return (m.addcmul(a, a, b, value=-1) if name == "addcmul" else getattr(m, name)(a, b, alpha=-1)).tolist()
+
+    assert result(hw) == result(torch)
+
+
+def test_a_factor_beyond_the_dtype_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="alpha=300 does not fit u8"):
+        hw.add(hw.tensor([1], dtype=hw.uint8), 2, alpha=300)

@@ -83,3 +83,64 @@ def test_errors():
         hw.lstm(a[0][0], a[1:3], a[3:], True, 1, 0.0, False, False, False)
     with pytest.raises(RuntimeError, match="h_0"):
         hw.lstm(a[0], a[1:2], a[3:], True, 1, 0.0, False, False, False)
+
+
+def lstm_gradients(rng, length, batch, features, hidden, dtype, off=""):
+    """Outputs and gradients of a bidirectional LSTM whose input is transposed and whose states all get gradients."""
+    def leaf(*shape):
+        return hw.tensor(rng.standard_normal(shape).astype(dtype) * 0.5, requires_grad=True)
+
+    leaves = [leaf(features, batch, length), leaf(2, batch, hidden), leaf(2, batch, hidden)]
+    leaves += [leaf(*s) for _ in range(2) for s in ((4 * hidden, features), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,))]
+    hw._C.set_kernels_off(off)
+    try:
+        out = hw.lstm(leaves[0].permute(2, 1, 0), leaves[1:3], leaves[3:], True, 1, 0.0, False, True, False)
+        sum((o * (k + 1)).sum() for k, o in enumerate(out)).backward()
+    finally:
+        hw._C.set_kernels_off("")
+    return [o.detach().numpy() for o in out] + [x.grad.numpy() for x in leaves]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(1, 1, 3, 5), (7, 33, 5, 19), (4, 1, 3, 300), (3, 0, 2, 4)], ids=str)
+def test_lstm_kernel_against_the_reference(sizes, dtype):
+    ours, reference = (lstm_gradients(np.random.default_rng(5), *sizes, dtype, off) for off in ("", "simd,onednn"))
+    for a, b in zip(ours, reference, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=(1e-5 if dtype == "float32" else 1e-13) * (1 + np.abs(b).max(initial=0)))
+
+
+def test_lstm_threads_do_not_change_the_numbers():
+    before = hw.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            hw.set_num_threads(threads)
+            results.append(lstm_gradients(np.random.default_rng(6), 12, 40, 16, 64, "float64"))
+    finally:
+        hw.set_num_threads(before)
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_lstm_second_order_of_all_arguments_in_both_directions():
+    leaves = [hw.tensor(a) for a in arguments("lstm", 1, True, True, False)]
+    for x in leaves:
+        x.requires_grad_()
+
+    def f(*a):
+        output, h, c = hw.lstm(a[0], a[1:3], list(a[3:]), True, 1, 0.0, False, True, False)
+        return output, c * h
+
+    assert hw.autograd.gradcheck(f, tuple(leaves)) and hw.autograd.gradgradcheck(f, tuple(leaves), atol=1e-4)
+
+
+def test_lstm_third_order():
+    leaves = [hw.tensor(a) for a in arguments("lstm", 1, False, False, False)]
+    leaves[0].requires_grad_()
+
+    def slope(x):
+        y = hw.lstm(x, leaves[1:3], leaves[3:], False, 1, 0.0, False, False, False)[0].sum()
+        return hw.autograd.grad((y,), (x,), create_graph=True)[0]
+
+    assert hw.autograd.gradgradcheck(slope, (leaves[0],), atol=1e-4)

@@ -13,10 +13,10 @@ from convert import to_hw, to_numpy
 BOUND = {2: 3e-6, 4: 2e-5}  # of the largest result; kernels/conv/winograd.h
 
 
-def winograd(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, padding: tuple[int, int], tile: int, relu: bool = False) -> np.ndarray:
+def winograd(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, padding: tuple[int, int], tile: int, relu: bool = False, residual: np.ndarray | None = None) -> np.ndarray:
     packed = hw._C.run_op("_winograd_pack_weight", [to_hw(w, "float32")], {"tile": tile})[0]
-    inputs = [to_hw(x, "float32"), packed, None if bias is None else to_hw(bias, "float32")]
-    attributes = {"out_channels": w.shape[0], "tile": tile, "padding": padding, "relu": relu}
+    inputs = [to_hw(x, "float32"), packed, *(None if t is None else to_hw(t, "float32") for t in (bias, residual))]
+    attributes = {"out_channels": w.shape[0], "tile": tile, "padding": padding, "low": 0.0 if relu else -np.inf}
     return to_numpy(hw._C.run_op("_conv2d_winograd", inputs, attributes)[0])
 
 
@@ -48,7 +48,9 @@ def test_error_stays_within_the_stated_bound(tile: int, case: tuple) -> None:
             for count in (1, 2):
                 hw.set_num_threads(count)
                 assert_within(winograd(x, w, b, padding, tile), exact(x, w, b, padding), tile)
-                assert_within(winograd(x, w, None, padding, tile, relu=True), np.maximum(exact(x, w, None, padding), 0), tile)
+                want = exact(x, w, None, padding)
+                more = np.random.default_rng(1).standard_normal(want.shape).astype("float32")
+                assert_within(winograd(x, w, None, padding, tile, True, more), np.maximum(want + more, 0), tile)
     finally:
         hw._C.set_isa(before)
         hw.set_num_threads(threads)

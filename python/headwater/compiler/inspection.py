@@ -58,12 +58,13 @@ class Block:
 
 @dataclass
 class Step:
-    """A kernel call. `body`: the operators of a region that runs in tiles."""
+    """A kernel call. `body`: the operators of a region; `note`: how many of them are in generated code, and why not all."""
 
     op: str
     kernel: str
     origin: str
     body: list[str]
+    note: str = ""
 
 
 class ProgramReport:
@@ -75,9 +76,9 @@ class ProgramReport:
         self.arena_bytes: int = data["arena_bytes"]
         self.arena_lower_bound: int = data["arena_lower_bound"]
         self.working_bytes: int = data["memory_bytes"]  # the arena and the scratch of kernels
-        self.steps = [Step(s["op"], s["kernel"], s["origin"], s["body"]) for s in data["steps"]]
+        self.steps = [Step(s["op"], s["kernel"], s["origin"], s["body"], s["note"]) for s in data["steps"]]
         once = data.get("once", {"steps": [], "results": [], "runs": 0})
-        self.once = [Step(s["op"], s["kernel"], s["origin"], s["body"]) for s in once["steps"]]  # run when the state changes
+        self.once = [Step(s["op"], s["kernel"], s["origin"], s["body"], s["note"]) for s in once["steps"]]  # when the state changes
         self.once_bytes: list[int] = once["results"]
         self.once_runs: int = once["runs"]
         self.blocks = _blocks(data)
@@ -149,8 +150,10 @@ class ProgramReport:
             lines.append(f"    {sum(served.values()):>5}  {op:<26}{by}")
         bodies = [s for s in self.steps if s.body]
         if bodies:
-            lines.append("  regions, run in tiles")
-            lines += [f"    {' '.join(s.body)}  @ {s.origin}" for s in bodies]
+            lines.append("  regions, by generated code or in tiles")
+            for s in bodies:
+                note = f" ({s.note})" if s.note else ""
+                lines.append(f"    {s.kernel}{note}: {' '.join(s.body)}  @ {s.origin}")
         return "\n".join(lines)
 
     @property

@@ -9,6 +9,7 @@ import headwater as hw
 
 from .. import _C
 from .._C import Tensor
+from .generated import tell_once
 from .session import CompileError, Session
 from .symbols import Symbols, SymInt, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
@@ -37,6 +38,7 @@ class Variant:
         self._before, self._after = captured.host[:last], [call for call, _ in captured.host[last:]]
         self._single = isinstance(self._result, _Slot)
         self.program, self._backward = captured.build(parts, workspace)
+        tell_once()
         self._sizes: list[int] | None = None
 
     def dispatch(self, function: Any, tensors: list[Tensor]) -> None:
@@ -59,8 +61,15 @@ class Variant:
         """Why the program does not fit any more; empty if it does."""
         return self._guards.changed() or self.program.state_problem()
 
+    def step_times(self, tensors: list[Tensor]) -> list[int]:
+        """Runs the program once, as a call would; the nanoseconds that each of its kernel calls took, in their order."""
+        times: list[int] = self._run_counted(tensors, self.program.run_timed)
+        for call in self._after:
+            call()
+        return times
+
     def run(self, tensors: list[Tensor]) -> Any:
-        outputs = self.program.run(tensors, ()) if not self._before else self._run_counted(tensors)
+        outputs = self.program.run(tensors, ()) if not self._before else self._run_counted(tensors, self.program.run)
         for call in self._after:
             call()
         if self._backward is not None:
@@ -69,7 +78,7 @@ class Variant:
             return outputs[self._result.index]
         return rebuild(self._result, lambda leaf: self._value(leaf, outputs))
 
-    def _run_counted(self, tensors: list[Tensor]) -> list[Tensor]:
+    def _run_counted(self, tensors: list[Tensor], run: Callable[[list[Tensor], Any], Any]) -> Any:
         host: list[Any] = []
         done = 0
         try:
@@ -78,7 +87,7 @@ class Variant:
                 done += 1
                 if undo is not None:
                     host += numbers
-            return self.program.run(tensors, host)
+            return run(tensors, host)
         except BaseException:
             for _, undo in reversed(self._before[:done]):
                 if undo is not None:

@@ -45,6 +45,29 @@ class Parameter(hw.Tensor):
         return _rebuild_parameter, (type(self), self.detach(), self.requires_grad)
 
 
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet; the lazy layers make it a Parameter in place."""
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        return hw.Tensor._make_subclass(cls, hw.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def materialize(self, shape: tuple[int, ...], device: Any = None, dtype: Any = None) -> None:
+        """Takes the shape, with undefined values, and becomes a Parameter."""
+        self.data = hw.empty(shape, device=device, dtype=self.dtype if dtype is None else dtype)
+        self.__class__ = Parameter
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, dtype=self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+
 class Buffer(hw.Tensor):
     """A tensor that is part of a model's state but is not trained; assigned to a Module it becomes a buffer.
 

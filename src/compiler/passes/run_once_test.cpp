@@ -68,6 +68,17 @@ output %3
             "no change");
 }
 
+TEST(RunOnce, KeepsWeightsPackedForWinograd) {
+  const std::string text = after("run_once", R"(input %0: f32[1, 128, 5, 5]
+state %1: f32[128, 128, 3, 3]
+%2: f32[8, 36, 128, 16] = _winograd_pack_weight(%1) {tile=4}
+%3: f32[1, 128, 5, 5] = _conv2d_winograd(%0, %2, None, None) {out_channels=128, padding=[1, 1]}
+output %3
+)",
+                                 {.options = kFrozen, .runs = false});
+  EXPECT_NE(text.find("_once(%1)"), std::string::npos) << text;
+}
+
 TEST(RunOnce, NotWhatIsMuchLargerThanItsState) {
   EXPECT_EQ(after("run_once", R"(input %0: f32[2000, 1000]
 state %1: f32[1000]

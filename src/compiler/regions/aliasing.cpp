@@ -15,11 +15,11 @@ static bool is_step(const OpDef& op) {
   return op.is_internal() && op.inputs().size() > 1 && op.inputs()[0].name == "param" && op.inputs()[1].name == "grad";
 }
 
-/// Optimiser steps rewrite all given inputs but the gradient, input 1, in their order.
-static bool is_rewritten(const Node& node, size_t in, size_t out) {
+/// Optimiser steps rewrite all given inputs but the gradient, and the rows it belongs to, in their order.
+static bool is_rewritten(const OpDef& op, const Node& node, size_t in, size_t out) {
   size_t at = 0;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (i == 1 || node.inputs[i] == kNone) continue;
+    if (i == 1 || node.inputs[i] == kNone || op.inputs()[i].name == "index") continue;
     if (at++ == out) return i == in;
   }
   return false;
@@ -30,7 +30,7 @@ bool may_overwrite(const Node& node, size_t in, size_t out) {
   if (!node.bodies.empty()) return false;  // runs whole plans over its inputs
   const OpDef& op = get_op(node.op);
   if (op.name() == "_write_view" || op.name() == "copy_") return in == 0 && out == 0;
-  if (is_step(op)) return is_rewritten(node, in, out);
+  if (is_step(op)) return is_rewritten(op, node, in, out);
   if (out != 0 || !op.has_inplace() || op.kind() != OpKind::Kernel) return false;
   return in == 0 || is_elementwise(op);
 }

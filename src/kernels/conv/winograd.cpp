@@ -49,6 +49,22 @@ bool winograd_pays(const WinogradSizes& s) {
   return direct > 1e5 && 1.1 * (multiply + tile_work + weight_work) < direct;
 }
 
+int64_t winograd_packed_tile(WinogradSizes s) {
+  const double channels = static_cast<double>(s.in_channels) * static_cast<double>(s.out_channels);
+  double least = 9.0 * static_cast<double>(s.batch * s.out_h * s.out_w) * channels / 12;
+  if (least < 1e5) return 0;
+  int64_t best = 0;
+  for (int64_t tile : {2, 4}) {
+    s.tile = tile;
+    const auto tiles = static_cast<double>(s.tiles()), products = static_cast<double>(s.products());
+    // Cycles: products, or their weights from memory; transforms of tiles.
+    const double multiply = std::max(products * tiles * channels / 13, products * channels * 4 / 4);
+    const double cycles = multiply + 0.72 * products * tiles * static_cast<double>(s.in_channels + s.out_channels);
+    if (cycles < least) least = cycles, best = tile;
+  }
+  return best;
+}
+
 bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::string& why_not) {
   const TensorSpec &x = request.inputs[0], &packed = request.inputs[1], &y = request.outputs[0];
   out = {};
@@ -59,9 +75,10 @@ bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::stri
   s.out_channels = request.attrs[0].i64(), s.tile = request.attrs[1].i64();
   const Dims& padding = request.attrs[2].ints();
   s.pad_h = padding[0], s.pad_w = padding[padding.size() - 1];
-  out.relu = request.attrs[3].truth();
+  out.low = request.attrs[3].f64(), out.high = request.attrs[4].f64();
   out.has_bias = request.inputs.size() > 2 && request.inputs[2].given();
-  for (const TensorSpec* t : {&x, &packed, &y})
+  out.has_residual = request.inputs.size() > 3 && request.inputs[3].given();
+  for (const TensorSpec* t : {&x, &packed, &y, &request.inputs[out.has_residual ? 3 : 0]})
     if (t->dtype != DType::F32 || !t->contiguous()) {
       why_not = "serves contiguous f32";
       return false;

@@ -53,12 +53,17 @@ bool winograd_sizes(const ConvRequest& request, int64_t tile, WinogradSizes& siz
 /// Whether this beats a direct convolution although the weights are transformed for one call.
 bool winograd_pays(const WinogradSizes& sizes);
 
+/// The tile with which this beats a direct convolution when the weights are packed ahead; 0 for none. Of `sizes` the tile and the
+/// input's height and width are not read.
+int64_t winograd_packed_tile(WinogradSizes sizes);
+
 struct WinogradRequest {
   WinogradSizes sizes;
-  bool has_bias = false, relu = false;
+  bool has_bias = false, has_residual = false;
+  double low = 0, high = 0;  // between which results are brought
 };
 
-/// Reads _conv2d_winograd (input, packed, bias?; out_channels, tile, padding, relu); false with the reason where an operand
+/// Reads _conv2d_winograd (input, packed, bias?, residual?; out_channels, tile, padding, low, high); false with the reason where an operand
 /// is not contiguous.
 bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::string& why_not);
 /// Reads _winograd_pack_weight (weight; tile), any strides; returns the tile.

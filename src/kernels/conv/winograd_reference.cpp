@@ -81,8 +81,9 @@ class ConvReference final : public Kernel {
         double sum = bias ? static_cast<double>(bias[o]) : 0.0;
         for (int i = 0; i < n; ++i)
           for (int j = 0; j < n; ++j) sum += m.output[k][i] * m.output[l][j] * sums[i][j];
-        if (r_.relu && sum < 0) sum = 0;
-        out[at(s_.out_channels, s_.out_h, s_.out_w, image, o, y + k, x + l)] = static_cast<float>(sum);
+        const int64_t to = at(s_.out_channels, s_.out_h, s_.out_w, image, o, y + k, x + l);
+        if (r_.has_residual) sum += static_cast<double>(static_cast<const float*>(args.inputs[3])[to]);
+        out[to] = static_cast<float>(sum < r_.low ? r_.low : sum > r_.high ? r_.high : sum);
       }
   }
 

@@ -13,6 +13,16 @@ HWY_BEFORE_NAMESPACE();
 namespace hw {
 namespace HWY_NAMESPACE {
 namespace functors {
+
+/// The factor of add, sub and addcmul; negative factors of unsigned integers wrap around like their products.
+template <class T>
+HWY_INLINE T factor(const Params& p) {
+  if constexpr (Integer<T>)
+    return p.given(0) ? static_cast<T>(p.values[0].i) : T(1);
+  else
+    return p.get_or(0, T(1));
+}
+
 // clang-format off
 
 // Arithmetic.
@@ -20,8 +30,8 @@ struct add : Binary<"add", kAll> { template <class P> static P alternating(P a, 
 struct sub : Binary<"sub", kAll> { template <class P> static P alternating(P a, P b) { return a - b; } template <class T> T operator()(T a, T b) const { return math::sub(a, b); } };
 struct mul : Binary<"mul", kAll> { template <class P> static P alternating(P a, P b) { return math::mul_alternating(a, b); } template <class T> T operator()(T a, T b) const { return math::mul(a, b); } };
 struct div : Binary<"div", kInexact> { template <class T> T operator()(T a, T b) const { return math::div(a, b); } };
-struct add_scaled : Binary<"add_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::add(a, math::mul(p.get<T>(0), b)); } };
-struct sub_scaled : Binary<"sub_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::sub(a, math::mul(p.get<T>(0), b)); } };
+struct add_scaled : Binary<"add_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::add(a, math::mul(factor<T>(p), b)); } };
+struct sub_scaled : Binary<"sub_scaled", kNumbers> { template <class T> T operator()(const Params& p, T a, T b) const { return math::sub(a, math::mul(factor<T>(p), b)); } };
 struct neg : Unary<"neg", kNumbers> { template <class T> T operator()(T x) const { return math::neg(x); } };
 struct square : Unary<"square", kNumbers> { template <class T> T operator()(T x) const { return math::mul(x, x); } };
 struct reciprocal : Unary<"reciprocal", kInexact> { template <class T> T operator()(T x) const { return math::div(T(1), x); } };
@@ -102,7 +112,7 @@ struct lerp : Ternary<"lerp", kInexact> {  // from the nearer end, as torch does
     }
   }
 };
-struct addcmul : Ternary<"addcmul", kNumbers> { template <class T> T operator()(const Params& p, T x, T a, T b) const { return math::add(x, math::mul(p.get_or(0, T(1)), math::mul(a, b))); } };
+struct addcmul : Ternary<"addcmul", kNumbers> { template <class T> T operator()(const Params& p, T x, T a, T b) const { return math::add(x, math::mul(factor<T>(p), math::mul(a, b))); } };
 struct addcdiv : Ternary<"addcdiv", kInexact> { template <class T> T operator()(const Params& p, T x, T a, T b) const { return math::add(x, math::mul(p.get_or(0, T(1)), math::div(a, b))); } };
 
 using Arithmetic = Family<add, sub, mul, div, add_scaled, sub_scaled, neg, square, reciprocal, sqrt, rsqrt, abs, sign, sgn, real, imag, conj, angle>;

@@ -32,6 +32,12 @@ inline T sign(const Attrs& attrs, int maximize) {
   return attrs[static_cast<size_t>(maximize)].truth() ? T(-1) : T(1);
 }
 
+/// The gradient with its sign, and weight decay if there is any: without, what is infinite in a parameter stays that.
+template <class T>
+inline T pulled(T sign, T g, T decay, T p) {
+  return decay == T(0) ? sign * g : sign * g + decay * p;
+}
+
 // Each formula rewrites the parameter p and its states a, b, c, given the gradient g. kStates says how many it uses.
 
 template <class T, bool kMomentum, bool kNesterov>
@@ -51,7 +57,7 @@ struct SgdFormula {
   bool first;
   T keep;
   void operator()(T& p, T g, T& a, T&, T&) const {
-    g = sign_ * g + decay * p;
+    g = pulled(sign_, g, decay, p);
     if constexpr (kMomentum) {
       a = keep * a + fresh * g;
       g = kNesterov ? g + momentum * a : a;
@@ -80,7 +86,7 @@ struct AdamFormula {
     unroot = static_cast<T>(1 / std::sqrt(1 - std::pow(attrs[Adam::beta2].f64(), step)));
   }
   void operator()(T& p, T g, T& a, T& b, T& c) const {
-    g = sign_ * g + decay * p;
+    g = pulled(sign_, g, decay, p);
     a += mean * (g - a);
     b = beta2 * b + square * g * g;
     T v = b;
@@ -106,7 +112,7 @@ struct RmspropFormula {
         sign_(sign<T>(attrs, Rmsprop::maximize)) {}
   void operator()(T& p, T g, T& a, T& b, T& c) const {
     T& mean = kMomentum ? c : b;  // the states that are not used leave no gap
-    g = sign_ * g + decay * p;
+    g = pulled(sign_, g, decay, p);
     a = alpha * a + fresh * g * g;
     T v = a;
     if constexpr (kCentered) {
@@ -134,7 +140,7 @@ struct AdagradFormula {
     rate = static_cast<T>(attrs[Adagrad::lr].f64() / (1 + late));
   }
   void operator()(T& p, T g, T& a, T&, T&) const {
-    g = sign_ * g + decay * p;
+    g = pulled(sign_, g, decay, p);
     a += g * g;
     p -= rate * (g / (std::sqrt(a) + eps));
   }
@@ -166,6 +172,15 @@ struct LambFormula {
 /// The ratio of LAMB, from the squares of both norms.
 inline double lamb_ratio(double param, double direction) {
   return param > 0 && direction > 0 ? std::sqrt(param / direction) : 1.0;
+}
+
+/// Whether a step whose gradient is zero leaves parameter and states as they are, bit for bit: plain SGD and Adagrad that do not decay.
+inline bool zero_changes_nothing(std::string_view op, bool momentum, const Attrs& attrs) {
+  const double lr = attrs[0].f64();
+  if (std::signbit(lr) || !std::isfinite(lr)) return false;
+  if (op == "sgd_step") return !momentum && attrs[Sgd::weight_decay].f64() == 0 && !attrs[Sgd::maximize].truth();
+  return op == "adagrad_step" && attrs[Adagrad::weight_decay].f64() == 0 && attrs[Adagrad::eps].f64() > 0 &&
+         attrs[Adagrad::lr_decay].f64() >= 0 && !attrs[Adagrad::maximize].truth();
 }
 
 /// Calls use(type of formula) for the step op with the states that are given; false for an op that is no such step.

@@ -1,4 +1,6 @@
 // _conv2d_winograd: a 3x3 convolution of stride 1 by packed weights, with fewer multiplications.
+#include <cmath>
+
 #include "base/error.h"
 #include "op/rules.h"
 
@@ -33,6 +35,7 @@ static Dims winograd_shape(const InferCtx& c) {
     y.push_back(size);
   }
   if (block > 1) y.push_back(block);
+  check_runtime(!c.in[3].given() || c.in[3].shape == y, "residual ", c.in[3].shape, " is added to ", y);
   return y;
 }
 
@@ -46,24 +49,26 @@ static double winograd_flops(const InferCtx& c) {
 static const RegisterOp op =
     OpDef("_conv2d_winograd")
         .doc(
-            "conv2d(input, weight, bias, padding=padding) for a 3x3 weight that _winograd_pack_weight packed with the "
-            "same "
-            "tile; then relu, if asked. Tile 2 takes 2.25 times fewer multiplications and errs by at most 3e-6 of the "
+            "clamp(conv2d(input, weight, bias, padding=padding) + residual, low, high) for a 3x3 weight that "
+            "_winograd_pack_weight packed with the same tile. Tile 2 takes 2.25 times fewer multiplications and errs "
+            "by at most 3e-6 of the "
             "largest result, tile 4 takes 4 times fewer and errs by at most 2e-5 (up to 2048 channels of normal data).")
         .in("input",
             "[batch, channels, height, width], or [batch, channels / block, height, width, block] (block 8 or 16)",
             f32_only)
         .in("packed", "what _winograd_pack_weight made of the weight", f32_only)
         .in_optional("bias", "[out_channels]", f32_only)
+        .in_optional("residual", "added; like the output", f32_only)
         .attr_required("out_channels", AttrValue::Kind::Int,
                        "channels of the output, whose layout is that of the input")
         .attr("tile", 4, "outputs of one tile along each axis, 2 or 4")
         .attr("padding", Dims{0}, "zeros on both sides")
-        .attr("relu", false, "whether negative results become 0")
+        .attr("low", -INFINITY, "smaller results become this: 0 for relu")
+        .attr("high", INFINITY, "larger results become this")
         .out("y", dtype::same, winograd_shape)
         .internal()
         .sbp([](SbpCtx& c) {
-          c.add({split(0), broadcast(), broadcast()}, {split(0)});
+          c.add({split(0), broadcast(), broadcast(), split(0)}, {split(0)});
         })
         .flops(winograd_flops)
         .no_grad("for inference; conv2d has the gradient")

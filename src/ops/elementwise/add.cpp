@@ -1,5 +1,6 @@
 // add: the sum.
 #include "base/error.h"
+#include "core/range.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -9,6 +10,7 @@ namespace hw {
 static DType add_dtype(const InferCtx& c) {
   check_runtime(is_inexact(c.compute) || c.attr("alpha").scalar().kind() <= Scalar::Kind::Int,
                 "alpha must be an integer for integer tensors, got ", c.attr("alpha"));
+  check_runtime(fits(c.attr("alpha").scalar(), c.compute), "alpha=", c.attr("alpha"), " does not fit ", c.compute);
   return c.compute;
 }
 

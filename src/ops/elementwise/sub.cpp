@@ -1,5 +1,6 @@
 // sub: the difference.
 #include "base/error.h"
+#include "core/range.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"

@@ -1,31 +1,19 @@
 // rmsprop_step: one step of RMSprop (Tieleman and Hinton, 2012), centred and with momentum where asked.
-#include "ops/optim/step_rule.h"
+#include "ops/optim/step_attributes.h"
 
 namespace hw {
 
 static const RegisterOp op =
-    OpDef("rmsprop_step")
-        .doc(
-            "v = alpha * v + (1 - alpha) * g^2; d = g / (sqrt(v) + eps); param -= lr * d, or by way of "
-            "b = momentum * b + d with momentum_buffer. With grad_avg, its square is taken off v under the root "
-            "(centred).")
-        .in("param", "any shape; rewritten", floating)
-        .in("grad", "as param", floating)
-        .in("square_avg", "as param; rewritten", floating)
-        .in_optional("momentum_buffer", "as param; rewritten", floating)
-        .in_optional("grad_avg", "as param; rewritten", floating)
-        .attr("lr", 1e-3, "learning rate")
-        .dynamic()
-        .attr("alpha", 0.99, "decay of the mean square")
-        .dynamic()
-        .attr("eps", 1e-8, "added to the root")
-        .dynamic()
-        .attr("weight_decay", 0.0, "factor of the parameter that is added to the gradient")
-        .dynamic()
-        .attr("momentum", 0.0, "factor of the buffer")
-        .dynamic()
-        .attr("maximize", false, "climb instead of descend")
-        .dynamic()
+    rmsprop_attributes(
+        OpDef("rmsprop_step")
+            .doc("v = alpha * v + (1 - alpha) * g^2; d = g / (sqrt(v) + eps); param -= lr * d, or by way of "
+                 "b = momentum * b + d with momentum_buffer. With grad_avg, its square is taken off v under the root "
+                 "(centred).")
+            .in("param", "any shape; rewritten", floating)
+            .in("grad", "as param", floating)
+            .in("square_avg", "as param; rewritten", floating)
+            .in_optional("momentum_buffer", "as param; rewritten", floating)
+            .in_optional("grad_avg", "as param; rewritten", floating))
         .infer(step_outputs)
         .out("param")
         .out("square_avg")

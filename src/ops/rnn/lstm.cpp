@@ -3,15 +3,18 @@
 
 namespace hw {
 
-/// i, f, g, o = chunks; c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c').
-static void lstm_step(const Tensor& projected, const Tensor& w_hh, const Tensor& b_hh, std::span<Tensor> states) {
-  static const Op linear{"linear"};
-  Tensor gates = projected + linear({states[0], w_hh, b_hh});
-  int64_t hidden = w_hh.shape()[1];
-  Tensor in_forget = sigmoid(narrow(gates, 1, 0, 2 * hidden));
-  Tensor cell = tanh(narrow(gates, 1, 2 * hidden, hidden)), out = sigmoid(narrow(gates, 1, 3 * hidden, hidden));
-  states[1] = narrow(in_forget, 1, hidden, hidden) * states[1] + narrow(in_forget, 1, 0, hidden) * cell;
-  states[0] = out * tanh(states[1]);
+/// One layer and direction in f32 or f64; 16-bit inputs are widened for the recurrence and rounded once.
+static Tensor lstm_layer(const Tensor& x, std::span<const Tensor> w, bool biases, bool reverse,
+                         std::span<Tensor> states) {
+  static const Op linear{"linear"}, layer{"_lstm_layer"}, select{"select"};
+  const DType wide = x.dtype() == DType::F64 ? DType::F64 : DType::F32;
+  Tensor projected = to(linear({x, w[0], biases ? w[2] + w[3] : Tensor()}), wide);
+  Tensors y = layer.all({projected, to(w[1], wide), to(states[0], wide), to(states[1], wide)}, {reverse});
+  const int64_t last = reverse ? 0 : x.shape()[0] - 1;
+  Tensor output = to(y[0], x.dtype());
+  states[0] = select({output}, {int64_t{0}, last});
+  states[1] = to(select({y[1]}, {int64_t{0}, last}), x.dtype());
+  return output;
 }
 
 static const RegisterOp op =
@@ -35,7 +38,7 @@ static const RegisterOp op =
         .out("c_n")
         .internal()
         .composite([](std::span<const Tensor> in, const Attrs& attrs) {
-          return run_sequence(in[0], in.subspan(1, 2), in.subspan(3), 4, sequence_options(attrs), lstm_step);
+          return run_sequence(in[0], in.subspan(1, 2), in.subspan(3), 4, sequence_options(attrs), lstm_layer);
         });
 
 }  // namespace hw

@@ -27,7 +27,8 @@ static const RegisterOp op =
         .out("h_n")
         .internal()
         .composite([](std::span<const Tensor> in, const Attrs& attrs) {
-          return run_sequence(in[0], in.subspan(1, 1), in.subspan(2), 1, sequence_options(attrs), rnn_step);
+          return run_sequence(in[0], in.subspan(1, 1), in.subspan(2), 1, sequence_options(attrs),
+                              layer_of_steps<rnn_step>);
         });
 
 }  // namespace hw

@@ -28,9 +28,8 @@ static void check_sequence(const Tensor& input, std::span<const Tensor> states, 
                   Dims{o.num_layers * directions, batch, hidden}, ", got ", s);
 }
 
-/// One layer in one direction over x [L, N, in]; appends the final states.
-static Tensor run_direction(const Tensor& x, std::span<const Tensor> w, bool biases, bool reverse,
-                            std::span<Tensor> states, RecurrentStep step) {
+Tensor run_steps(const Tensor& x, std::span<const Tensor> w, bool biases, bool reverse, std::span<Tensor> states,
+                 RecurrentStep step) {
   static const Op linear{"linear"}, select{"select"}, stack{"stack"};
   Tensor projected = linear({x, w[0], biases ? w[2] : Tensor()});
   int64_t length = x.shape()[0];
@@ -44,7 +43,7 @@ static Tensor run_direction(const Tensor& x, std::span<const Tensor> w, bool bia
 }
 
 Tensors run_sequence(const Tensor& input, std::span<const Tensor> states, std::span<const Tensor> weights,
-                     int64_t gates, const SequenceOptions& o, RecurrentStep step) {
+                     int64_t gates, const SequenceOptions& o, RecurrentLayer run_layer) {
   static const Op select{"select"}, stack{"stack"}, dropout{"dropout"};
   check_sequence(input, states, weights, gates, o);
   size_t directions = o.bidirectional ? 2 : 1, per = o.has_biases ? 4 : 2, count = states.size();
@@ -56,8 +55,7 @@ Tensors run_sequence(const Tensor& input, std::span<const Tensor> states, std::s
       int64_t at = layer * static_cast<int64_t>(directions) + static_cast<int64_t>(d);
       Tensors now;
       for (const Tensor& s : states) now.push_back(select({s}, {int64_t{0}, at}));
-      outputs.push_back(
-          run_direction(x, weights.subspan(static_cast<size_t>(at) * per, per), o.has_biases, d == 1, now, step));
+      outputs.push_back(run_layer(x, weights.subspan(static_cast<size_t>(at) * per, per), o.has_biases, d == 1, now));
       for (size_t k = 0; k < count; ++k) finals[k].push_back(now[k]);
     }
     x = outputs.size() == 1 ? outputs[0] : cat(outputs, 2);

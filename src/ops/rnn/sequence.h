@@ -14,14 +14,28 @@ struct SequenceOptions {
 };
 SequenceOptions sequence_options(const Attrs& attrs);
 
-/// One step of one layer and direction. `projected`: W_ih x_t + b_ih, [N, gates * H]; `states`: h and, for lstm, c, each [N, H],
-/// replaced by their new values. `b_hh` may be undefined.
+/// One layer in one direction over x [L, N, in]: returns the output [L, N, H]. `weights`: w_ih, w_hh and, with biases, b_ih, b_hh.
+/// `states`: h and, for lstm, c, each [N, H], replaced by their values after the last step.
+using RecurrentLayer = Tensor (*)(const Tensor& x, std::span<const Tensor> weights, bool biases, bool reverse,
+                                  std::span<Tensor> states);
+
+/// One step: `projected` is W_ih x_t + b_ih, [N, gates * H]; `b_hh` may be undefined.
 using RecurrentStep = void (*)(const Tensor& projected, const Tensor& w_hh, const Tensor& b_hh,
                                std::span<Tensor> states);
+/// A layer made of steps.
+Tensor run_steps(const Tensor& x, std::span<const Tensor> weights, bool biases, bool reverse, std::span<Tensor> states,
+                 RecurrentStep step);
 
 /// Runs all layers over `input` [L, N, in] ([N, L, in] batch first). `states`: initial ones, each [layers * directions, N, H].
 /// `weights`: per layer and direction w_ih, w_hh and, with biases, b_ih, b_hh. Returns the output and the final states.
 Tensors run_sequence(const Tensor& input, std::span<const Tensor> states, std::span<const Tensor> weights,
-                     int64_t gates, const SequenceOptions& options, RecurrentStep step);
+                     int64_t gates, const SequenceOptions& options, RecurrentLayer layer);
+
+/// The same as a RecurrentLayer.
+template <RecurrentStep step>
+Tensor layer_of_steps(const Tensor& x, std::span<const Tensor> weights, bool biases, bool reverse,
+                      std::span<Tensor> states) {
+  return run_steps(x, weights, biases, reverse, states, step);
+}
 
 }  // namespace hw

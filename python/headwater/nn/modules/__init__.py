@@ -1,5 +1,6 @@
 """All layers. One file per family."""
 
+from . import lazy
 from .activation import (
     CELU,
     ELU,
@@ -38,6 +39,7 @@ from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .flatten import Flatten, Unflatten
 from .fold import Fold, Unfold
+from .lazy import *  # noqa: F403
 from .linear import Bilinear, Identity, Linear
 from .loss import (
     BCELoss,
@@ -119,6 +121,7 @@ from .transformer import (
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
+    *lazy.__all__,
     "CELU",
     "CTCLoss",
     "ELU",

@@ -101,10 +101,17 @@ HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, flo
   }
 }
 
-/// A^T m A + bias of one tile: products `step` apart; rows of pixels `row_step` apart, pixels kPixel apart.
-template <int kTile, int kPixel, bool kRelu>
-HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const float* HWY_RESTRICT bias,
-                            float* HWY_RESTRICT to, int64_t row_step) {
+/// What becomes of a sum: the bias of its channel is added, then the residual, and the result is brought into [low, high].
+struct Finish {
+  const float* bias;
+  const float* residual;  // laid out as the results; may be null
+  float low, high;
+};
+
+/// The results of one tile: products `step` apart; rows of pixels `row_step` apart, pixels kPixel apart.
+template <int kTile, int kPixel>
+HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const Finish& finish, float* to,
+                            int64_t row_step) {
   constexpr int n = kTile + 2;
   const Floats d;
   HWY_ALIGN float middle[kTile * n * kWinogradLanes];
@@ -117,7 +124,7 @@ HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const 
 #pragma GCC unroll 6
     for (int i = 0; i < kTile; ++i) hn::Store(y[i], d, middle + (i * n + j) * kWinogradLanes);
   }
-  const Vec added = hn::Load(d, bias), zero = hn::Zero(d);
+  const Vec added = hn::Load(d, finish.bias), low = hn::Set(d, finish.low), high = hn::Set(d, finish.high);
 #pragma GCC unroll 6
   for (int i = 0; i < kTile; ++i) {
     Vec x[n], y[kTile];
@@ -127,7 +134,9 @@ HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const 
 #pragma GCC unroll 6
     for (int j = 0; j < kTile; ++j) {
       Vec value = hn::Add(y[j], added);
-      if (kRelu) value = hn::IfThenElse(hn::Lt(value, zero), zero, value);  // NaN stays
+      if (finish.residual) value = hn::Add(value, hn::LoadU(d, finish.residual + i * row_step + j * kPixel));
+      value = hn::IfThenElse(hn::Lt(value, low), low, value);  // NaN stays
+      value = hn::IfThenElse(hn::Gt(value, high), high, value);
       hn::StoreU(value, d, to + i * row_step + j * kPixel);
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/conv/winograd.h"
 
@@ -10,7 +11,7 @@ namespace hw {
 /// How the tiles are cut so that what lies between the steps stays in the cache. Tiles are counted along x, then y, then batch.
 struct WinogradPlan {
   WinogradSizes sizes;
-  bool relu = false;
+  float low = -INFINITY, high = INFINITY;  // between which results are brought
   int64_t tiles_each = 1,
           panels_each = 1;  // most tiles of one range, and panels of 16 output channels multiplied at a time
 
@@ -30,7 +31,12 @@ struct WinogradRange {
   int64_t count() const { return last - first; }
 };
 
-/// Where one thread works.
+/// What is added to the sums; either may be null.
+struct WinogradAfter {
+  const float *bias = nullptr, *residual = nullptr;  // the residual is laid out as the result
+};
+
+/// Where one thread works; the strip has room for a second one.
 struct WinogradScratch {
   float *input = nullptr, *output = nullptr, *strip = nullptr;
 };
@@ -42,9 +48,9 @@ struct WinogradRoutines {
   /// Input channels [16 first, 16 last) of the tiles in `range`, to scratch.input.
   void (*transform)(const WinogradPlan& plan, const float* x, WinogradRange range, int64_t first, int64_t last,
                     const WinogradScratch& scratch);
-  /// Panels [first, last) of the results of the tiles in `range`, from scratch.input; bias may be null.
-  void (*multiply)(const WinogradPlan& plan, const float* packed, const float* bias, float* y, WinogradRange range,
-                   int64_t first, int64_t last, const WinogradScratch& scratch);
+  /// Panels [first, last) of the results of the tiles in `range`, from scratch.input.
+  void (*multiply)(const WinogradPlan& plan, const float* packed, const WinogradAfter& after, float* y,
+                   WinogradRange range, int64_t first, int64_t last, const WinogradScratch& scratch);
 };
 
 /// For the instruction set in use.

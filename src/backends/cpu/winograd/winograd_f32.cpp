@@ -103,48 +103,62 @@ void transform(const WinogradPlan& plan, const float* x, WinogradRange range, in
     });
 }
 
-template <int kTile, int kPixel, bool kRelu>
-void finish_whole(const WinogradSizes& s, const float* sums, int64_t step, const float* bias, float* y,
+template <int kTile, int kPixel>
+void finish_whole(const WinogradSizes& s, const float* sums, int64_t step, const Finish& finish, float* y,
                   const Line& line, int64_t panel, Whole whole) {
   const int64_t channel = panel * kWinogradPanel, channels = std::min(kWinogradPanel, s.out_channels - channel);
-  float* to = y + row_offset(s, s.out_channels, s.out_h, s.out_w, line.image, channel, line.tile_y * kTile) +
-              line.tile_x * kTile * kPixel;
+  const int64_t at = row_offset(s, s.out_channels, s.out_h, s.out_w, line.image, channel, line.tile_y * kTile) +
+                     line.tile_x * kTile * kPixel;
   for (int64_t t = whole.first; t < whole.last; ++t)
-    for (int64_t c = 0; c < channels; c += kWinogradLanes)
-      output_tile<kTile, kPixel, kRelu>(sums + t * kWinogradPanel + c, step, bias + c,
-                                        to + c / kPixel * s.out_h * s.out_w * kPixel + t * kTile * kPixel + c % kPixel,
-                                        s.out_w * kPixel);
+    for (int64_t c = 0; c < channels; c += kWinogradLanes) {
+      const int64_t to = at + c / kPixel * s.out_h * s.out_w * kPixel + t * kTile * kPixel + c % kPixel;
+      const Finish mine{finish.bias + c, finish.residual ? finish.residual + to : nullptr, finish.low, finish.high};
+      output_tile<kTile, kPixel>(sums + t * kWinogradPanel + c, step, mine, y + to, s.out_w * kPixel);
+    }
+}
+
+/// The sizes of a convolution that would read what this one writes.
+HWY_INLINE WinogradSizes output_as_input(WinogradSizes s) {
+  s.in_channels = s.out_channels, s.in_h = s.out_h, s.in_w = s.out_w;
+  return s;
 }
 
 /// Results of one panel of output channels, back to the image.
-template <int kTile, bool kRelu>
-void finish(const WinogradPlan& plan, const float* sums, const float* bias, float* y, WinogradRange range,
+template <int kTile>
+void finish(const WinogradPlan& plan, const float* sums, const WinogradAfter& after, float* y, WinogradRange range,
             int64_t panel, float* strip) {
   const WinogradSizes& s = plan.sizes;
-  HWY_ALIGN float added[kWinogradPanel] = {};
-  if (bias)
-    std::copy_n(bias + panel * kWinogradPanel, std::min(kWinogradPanel, s.out_channels - panel * kWinogradPanel),
-                added);
+  HWY_ALIGN float bias[kWinogradPanel] = {};
+  if (after.bias)
+    std::copy_n(after.bias + panel * kWinogradPanel, std::min(kWinogradPanel, s.out_channels - panel * kWinogradPanel),
+                bias);
   const int64_t step = plan.output_step();
   each_line(s, range, [&](const Line& line) {
     const float* from = sums + line.at * kWinogradPanel;
     const Whole whole = whole_outputs<kTile>(s, line);
     if (whole.first < whole.last)
-      (s.block == 8 ? finish_whole<kTile, 8, kRelu> : finish_whole<kTile, 16, kRelu>)(s, from, step, added, y, line,
-                                                                                      panel, whole);
+      (s.block == 8 ? finish_whole<kTile, 8> : finish_whole<kTile, 16>)(s, from, step,
+                                                                        {bias, after.residual, plan.low, plan.high}, y,
+                                                                        line, panel, whole);
     if (whole.last == line.count) return;
-    const int64_t width = (line.count - whole.last) * kTile;
+    const int64_t width = (line.count - whole.last) * kTile, row = line.tile_y * kTile;
+    const int64_t column = (line.tile_x + whole.last) * kTile;
+    float* residual = after.residual ? strip + plan.strip_floats() : nullptr;
+    if (residual)
+      read_strip(output_as_input(s), after.residual, line.image, panel, row, column, kTile, width, residual);
     for (int64_t t = whole.last; t < line.count; ++t)
-      for (int64_t c = 0; c < kWinogradPanel; c += kWinogradLanes)
-        output_tile<kTile, kWinogradPanel, kRelu>(from + t * kWinogradPanel + c, step, added + c,
-                                                  strip + (t - whole.last) * kTile * kWinogradPanel + c,
-                                                  width * kWinogradPanel);
-    write_strip(s, y, line.image, panel, line.tile_y * kTile, (line.tile_x + whole.last) * kTile, kTile, width, strip);
+      for (int64_t c = 0; c < kWinogradPanel; c += kWinogradLanes) {
+        const int64_t to = (t - whole.last) * kTile * kWinogradPanel + c;
+        const Finish mine{bias + c, residual ? residual + to : nullptr, plan.low, plan.high};
+        output_tile<kTile, kWinogradPanel>(from + t * kWinogradPanel + c, step, mine, strip + to,
+                                           width * kWinogradPanel);
+      }
+    write_strip(s, y, line.image, panel, row, column, kTile, width, strip);
   });
 }
 
 template <int kTile>
-void multiply(const WinogradPlan& plan, const float* packed, const float* bias, float* y, WinogradRange range,
+void multiply(const WinogradPlan& plan, const float* packed, const WinogradAfter& after, float* y, WinogradRange range,
               int64_t first, int64_t last, const WinogradScratch& scratch) {
   const WinogradSizes& s = plan.sizes;
   constexpr int64_t products = (kTile + 2) * (kTile + 2);
@@ -162,10 +176,7 @@ void multiply(const WinogradPlan& plan, const float* packed, const float* bias, 
       }
     for (int64_t panel = begin; panel < end; ++panel) {
       const float* sums = scratch.output + (panel - begin) * tiles * kWinogradPanel;
-      if (plan.relu)
-        finish<kTile, true>(plan, sums, bias, y, range, panel, scratch.strip);
-      else
-        finish<kTile, false>(plan, sums, bias, y, range, panel, scratch.strip);
+      finish<kTile>(plan, sums, after, y, range, panel, scratch.strip);
     }
   }
 }
@@ -175,9 +186,9 @@ void transform_any(const WinogradPlan& plan, const float* x, WinogradRange range
   (plan.sizes.tile == 2 ? transform<2> : transform<4>)(plan, x, range, first, last, scratch);
 }
 
-void multiply_any(const WinogradPlan& plan, const float* packed, const float* bias, float* y, WinogradRange range,
-                  int64_t first, int64_t last, const WinogradScratch& scratch) {
-  (plan.sizes.tile == 2 ? multiply<2> : multiply<4>)(plan, packed, bias, y, range, first, last, scratch);
+void multiply_any(const WinogradPlan& plan, const float* packed, const WinogradAfter& after, float* y,
+                  WinogradRange range, int64_t first, int64_t last, const WinogradScratch& scratch) {
+  (plan.sizes.tile == 2 ? multiply<2> : multiply<4>)(plan, packed, after, y, range, first, last, scratch);
 }
 
 void pack_any(int64_t tile, const WinogradWeights& w, const float* data, int64_t first, int64_t last, float* packed) {

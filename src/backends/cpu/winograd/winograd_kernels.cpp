@@ -23,8 +23,9 @@ void in_slots(int64_t count, int64_t slots, F&& body) {
 /// A convolution whose weights are packed.
 class WinogradRun {
  public:
-  WinogradRun(const WinogradSizes& sizes, bool relu) : routines_(winograd_routines()) {
-    plan_.sizes = sizes, plan_.relu = relu;
+  explicit WinogradRun(const WinogradSizes& sizes, double low = -INFINITY, double high = INFINITY)
+      : routines_(winograd_routines()) {
+    plan_.sizes = sizes, plan_.low = static_cast<float>(low), plan_.high = static_cast<float>(high);
     const int64_t flops = 2 * sizes.products() * sizes.tiles() * sizes.in_channels * sizes.out_channels;
     slots_ = std::clamp<int64_t>(flops / (256 * 1024), 1, num_threads());
     const int64_t tile_bytes = sizes.products() * sizes.in_blocks() * kWinogradPanel * 4;
@@ -41,15 +42,15 @@ class WinogradRun {
 
   size_t scratch_bytes() const { return static_cast<size_t>(slots_ * slot_floats() + input_floats()) * sizeof(float); }
 
-  void run(const float* x, const float* packed, const float* bias, float* y, float* scratch) const {
+  void run(const float* x, const float* packed, const WinogradAfter& after, float* y, float* scratch) const {
     if (plan_.sizes.tiles() == 0) return;
-    if (shared_) return run_shared(x, packed, bias, y, scratch);
+    if (shared_) return run_shared(x, packed, after, y, scratch);
     const WinogradSizes& s = plan_.sizes;
     in_slots(ranges_, slots_, [&](int64_t slot, int64_t begin, int64_t end) {
       const WinogradScratch mine = scratch_of(scratch, slot);
       for (int64_t i = begin; i < end; ++i) {
         routines_.transform(plan_, x, range(i), 0, s.in_blocks(), mine);
-        routines_.multiply(plan_, packed, bias, y, range(i), 0, s.panels(), mine);
+        routines_.multiply(plan_, packed, after, y, range(i), 0, s.panels(), mine);
       }
     });
   }
@@ -58,7 +59,7 @@ class WinogradRun {
   static int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }
   int64_t input_floats() const { return shared_ ? lines(plan_.input_floats()) : 0; }
   int64_t slot_floats() const {
-    return (shared_ ? 0 : lines(plan_.input_floats())) + lines(plan_.output_floats()) + lines(plan_.strip_floats());
+    return (shared_ ? 0 : lines(plan_.input_floats())) + lines(plan_.output_floats()) + 2 * lines(plan_.strip_floats());
   }
   WinogradRange range(int64_t i) const {
     const int64_t tiles = plan_.sizes.tiles();
@@ -74,14 +75,14 @@ class WinogradRun {
   }
 
   /// All threads on one range: first its input channels, then its output channels.
-  void run_shared(const float* x, const float* packed, const float* bias, float* y, float* scratch) const {
+  void run_shared(const float* x, const float* packed, const WinogradAfter& after, float* y, float* scratch) const {
     const WinogradSizes& s = plan_.sizes;
     for (int64_t i = 0; i < ranges_; ++i) {
       in_slots(s.in_blocks(), slots_, [&](int64_t slot, int64_t begin, int64_t end) {
         routines_.transform(plan_, x, range(i), begin, end, scratch_of(scratch, slot));
       });
       in_slots(s.panels(), slots_, [&](int64_t slot, int64_t begin, int64_t end) {
-        routines_.multiply(plan_, packed, bias, y, range(i), begin, end, scratch_of(scratch, slot));
+        routines_.multiply(plan_, packed, after, y, range(i), begin, end, scratch_of(scratch, slot));
       });
     }
   }
@@ -116,19 +117,20 @@ class PackWeight final : public Kernel {
   WinogradRoutines routines_;
 };
 
+const float* floats(const KernelArgs& args, int i) { return static_cast<const float*>(args.inputs[i]); }
+
 /// A convolution or its gradient for the input, whose weights may change from call to call.
 class EagerConv final : public Kernel {
  public:
   EagerConv(const WinogradSizes& sizes, const WinogradWeights& weights, bool has_bias)
-      : sizes_(sizes), weights_(weights), has_bias_(has_bias), routines_(winograd_routines()), run_(sizes, false) {}
+      : sizes_(sizes), weights_(weights), has_bias_(has_bias), routines_(winograd_routines()), run_(sizes) {}
   size_t scratch_bytes() const override {
     return static_cast<size_t>(sizes_.packed_size()) * sizeof(float) + run_.scratch_bytes();
   }
   void run(const KernelArgs& args) const override {
     auto* packed = static_cast<float*>(args.scratch);
     pack(routines_, sizes_.tile, weights_, args.inputs[1], packed);
-    run_.run(static_cast<const float*>(args.inputs[0]), packed,
-             has_bias_ ? static_cast<const float*>(args.inputs[2]) : nullptr, static_cast<float*>(args.outputs[0]),
+    run_.run(floats(args, 0), packed, {has_bias_ ? floats(args, 2) : nullptr}, static_cast<float*>(args.outputs[0]),
              packed + sizes_.packed_size());
   }
 
@@ -143,16 +145,17 @@ class EagerConv final : public Kernel {
 /// _conv2d_winograd: the weights come packed.
 class PackedConv final : public Kernel {
  public:
-  explicit PackedConv(const WinogradRequest& r) : has_bias_(r.has_bias), run_(r.sizes, r.relu) {}
+  explicit PackedConv(const WinogradRequest& r)
+      : has_bias_(r.has_bias), has_residual_(r.has_residual), run_(r.sizes, r.low, r.high) {}
   size_t scratch_bytes() const override { return run_.scratch_bytes(); }
   void run(const KernelArgs& args) const override {
-    run_.run(static_cast<const float*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
-             has_bias_ ? static_cast<const float*>(args.inputs[2]) : nullptr, static_cast<float*>(args.outputs[0]),
+    const WinogradAfter after{has_bias_ ? floats(args, 2) : nullptr, has_residual_ ? floats(args, 3) : nullptr};
+    run_.run(floats(args, 0), floats(args, 1), after, static_cast<float*>(args.outputs[0]),
              static_cast<float*>(args.scratch));
   }
 
  private:
-  bool has_bias_;
+  bool has_bias_, has_residual_;
   WinogradRun run_;
 };
 

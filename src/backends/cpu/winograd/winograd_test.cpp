@@ -28,13 +28,15 @@ TensorSpec image(const Case& c, int64_t channels, int64_t height, int64_t width)
 
 int check_case(const Case& c, int64_t tile) {
   int n = 0;
-  for (bool relu : {false, true})
-    n += compare_kernels({"_conv2d_winograd",
-                          {image(c, c.channels, c.height, c.width), packed_spec(c, tile),
-                           relu ? TensorSpec{} : spec(DType::F32, {c.out_channels})},
-                          {image(c, c.out_channels, c.height + 2 * c.pad_h - 2, c.width + 2 * c.pad_w - 2)},
-                          {c.out_channels, tile, Dims{c.pad_h, c.pad_w}, relu},
-                          {}});
+  const TensorSpec y = image(c, c.out_channels, c.height + 2 * c.pad_h - 2, c.width + 2 * c.pad_w - 2);
+  for (bool full : {false, true})
+    n +=
+        compare_kernels({"_conv2d_winograd",
+                         {image(c, c.channels, c.height, c.width), packed_spec(c, tile),
+                          full ? spec(DType::F32, {c.out_channels}) : TensorSpec{}, full ? y : TensorSpec{}},
+                         {y},
+                         {c.out_channels, tile, Dims{c.pad_h, c.pad_w}, full ? -0.5 : -INFINITY, full ? 2.0 : INFINITY},
+                         {}});
   return n;
 }
 
@@ -105,7 +107,7 @@ double error_of(int64_t channels, int64_t tile) {
   std::vector<float> packed_data(static_cast<size_t>(packed.numel())), got(static_cast<size_t>(y.numel()));
   run_best("_winograd_pack_weight", {w}, {ws.data()}, packed, packed_data.data(), {tile});
   run_best("_conv2d_winograd", {x, packed, {}}, {xs.data(), packed_data.data(), nullptr}, y, got.data(),
-           {int64_t{16}, tile, Dims{1, 1}, false});
+           {int64_t{16}, tile, Dims{1, 1}, -INFINITY, INFINITY});
   double worst = 0, largest = 0;
   for (int64_t o = 0; o < 16; ++o)
     for (int64_t i = 0; i < 10; ++i)

@@ -1,0 +1,129 @@
+// fuse_convolutions: what follows a packed convolution (the sum with another image, an activation) becomes a part of it.
+#include <cmath>
+
+#include "compiler/evaluate.h"
+#include "compiler/pass.h"
+#include "ir/rewrite.h"
+#include "ir/same_graph.h"
+
+namespace hw {
+
+namespace {
+
+/// Inputs 2 and 3 of both ops are bias and residual. The sum with the residual is one of three (with the bias) in an order of the
+/// kernel's own.
+class Fusion {
+ public:
+  explicit Fusion(Graph& graph) : g_(graph), r_(graph) {}
+
+  bool run() {
+    for (NodeId n = r_.first(); n != kNone;) {
+      const NodeId at = n;
+      n = r_.next(n);
+      changed_ |= g_.node(at).op == "add" ? sum(at) : activation(at);
+    }
+    return changed_;
+  }
+
+ private:
+  static constexpr size_t kResidual = 3;
+
+  /// The convolution that makes a value which only its one reader sees.
+  NodeId convolution(ValueId v) const {
+    if (v == kNone || !r_.used_once(v) || r_.is_result(v)) return kNone;
+    const Node* n = g_.producer(v);
+    if (!n || (n->op != "_conv2d_packed" && n->op != "_conv2d_winograd")) return kNone;
+    return g_.values[static_cast<size_t>(v)].producer;
+  }
+
+  bool bare(const Node& n) const {
+    return n.op == "_conv2d_packed" ? n.attrs[3].text() == "none"
+                                    : std::isinf(n.attrs[3].f64()) && std::isinf(n.attrs[4].f64());
+  }
+
+  /// The convolution moves to where `n` stands and takes its place.
+  void take(NodeId n, NodeId convolution, std::vector<ValueId> inputs, Attrs attrs) {
+    const ValueId y = g_.node(n).outputs[0];
+    const NodeId made = r_.insert_before(n, g_.node(convolution).op, std::move(inputs), std::move(attrs),
+                                         {&g_.values[static_cast<size_t>(y)].spec, 1});
+    g_.node(made).origin = g_.node(convolution).origin;
+    r_.replace(y, g_.node(made).outputs[0]);
+    r_.erase(n);
+    r_.erase(convolution);
+  }
+
+  bool sum(NodeId n) {
+    const Node node = g_.node(n);
+    if (node.attrs[0].scalar().f64() != 1 || node.inputs[0] == node.inputs[1]) return false;
+    for (size_t side : {1, 0}) {  // the one that is made later, so that the other is there
+      const ValueId y = node.inputs[side], other = node.inputs[1 - side];
+      const NodeId c = convolution(y);
+      if (c == kNone || !same_spec(g_.spec(y), g_.spec(other)) || !same_spec(g_.spec(y), g_.spec(node.outputs[0])) ||
+          !g_.spec(other).contiguous())
+        continue;
+      const Node& made = g_.node(c);
+      if (!bare(made) || made.inputs[kResidual] != kNone) continue;
+      std::vector<ValueId> inputs = made.inputs;
+      inputs[kResidual] = other;
+      take(n, c, std::move(inputs), made.attrs);
+      return true;
+    }
+    return false;
+  }
+
+  bool number(ValueId v, double& value) const {
+    Scalar s;
+    if (v == kNone || !constant_scalar(g_, v, s) || s.kind() == Scalar::Kind::Complex) return false;
+    value = s.f64();
+    return !std::isnan(value);
+  }
+
+  /// Activations that are a range.
+  bool range(const Node& n, double& low, double& high) const {
+    low = -INFINITY, high = INFINITY;
+    if (n.op == "relu") return low = 0, true;
+    if (n.op == "relu6") return low = 0, high = 6, true;
+    if (n.op == "hardtanh") return low = n.attrs[0].f64(), high = n.attrs[1].f64(), low <= high;
+    if (n.op == "_clamp_min") return number(n.inputs[1], low);
+    if (n.op == "_clamp_max") return number(n.inputs[1], high);
+    return n.op == "clamp_tensor" && number(n.inputs[1], low) && number(n.inputs[2], high) && low <= high;
+  }
+
+  bool activation(NodeId n) {
+    const Node node = g_.node(n);
+    if (node.inputs.empty() || node.outputs.size() != 1) return false;
+    const NodeId c = convolution(node.inputs[0]);
+    if (c == kNone || !same_spec(g_.spec(node.inputs[0]), g_.spec(node.outputs[0])) || !bare(g_.node(c))) return false;
+    const Node& made = g_.node(c);
+    Attrs attrs = made.attrs;
+    double low, high;
+    const bool ranged = range(node, low, high);
+    if (made.op == "_conv2d_winograd") {
+      if (!ranged) return false;
+      attrs[3] = low, attrs[4] = high;
+    } else if (ranged) {
+      attrs[3] = node.op == "relu" ? "relu" : "clamp";
+      if (node.op != "relu") attrs[4] = low, attrs[5] = high;
+    } else if (node.op == "sigmoid" || node.op == "silu" || node.op == "hardswish") {
+      attrs[3] = node.op;
+    } else {
+      return false;
+    }
+    take(n, c, made.inputs, std::move(attrs));
+    return true;
+  }
+
+  Graph& g_;
+  Rewriter r_;
+  bool changed_ = false;
+};
+
+bool fuse_convolutions(Graph& graph, const PassOptions&) { return Fusion(graph).run(); }
+
+const RegisterPass pass({"fuse_convolutions", Stage::Fuse,
+                         "takes the sum with another image and an activation into a packed convolution",
+                         &fuse_convolutions});
+
+}  // namespace
+
+}  // namespace hw

@@ -1,0 +1,22 @@
+// embedding_adagrad_step: adagrad_step of an embedding table whose gradient is given by the rows that were looked up.
+#include "ops/optim/step_attributes.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    embedding_attributes(adagrad_attributes(OpDef("embedding_adagrad_step")
+                                                .doc("adagrad_step(param, _embedding_grad(grad, index), ...) without "
+                                                     "the gradient of the table in memory.")
+                                                .in("param", "[rows, features]; rewritten", floating)
+                                                .in("grad", "[..., features]: of the rows looked up", floating)
+                                                .in("index", "row numbers", index_types)
+                                                .in("sum", "as param; rewritten", floating)))
+        .infer(embedding_step_outputs)
+        .out("param")
+        .out("sum")
+        .internal()
+        .no_sbp("made by the compiler after splitting")
+        .no_grad("an optimiser step is not differentiated")
+        .no_onnx("training only");
+
+}  // namespace hw

@@ -1,0 +1,23 @@
+// embedding_sgd_step: sgd_step of an embedding table whose gradient is given by the rows that were looked up.
+#include "ops/optim/step_attributes.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    embedding_attributes(
+        sgd_attributes(
+            OpDef("embedding_sgd_step")
+                .doc("sgd_step(param, _embedding_grad(grad, index), ...) without the gradient of the table in memory.")
+                .in("param", "[rows, features]; rewritten", floating)
+                .in("grad", "[..., features]: of the rows looked up", floating)
+                .in("index", "row numbers", index_types)
+                .in_optional("momentum_buffer", "as param; rewritten", floating)))
+        .infer(embedding_step_outputs)
+        .out("param")
+        .out("momentum_buffer")
+        .internal()
+        .no_sbp("made by the compiler after splitting")
+        .no_grad("an optimiser step is not differentiated")
+        .no_onnx("training only");
+
+}  // namespace hw
