@@ -90,12 +90,14 @@ def known(name: str, args: list, kwargs: dict, got: list) -> bool:
         return True  # torch: the maximum passes NaN over; the dtype of the first
     if name == "topk" and kwargs.get("sorted") is False or name == "put":
         return True  # any order; equal indices: which value stays is open
-    if name in ("add", "sub", "rsub", "xlogy", "addcmul", "addcdiv") and any(abs(v) > 6e4 for v in numbers_in(args, kwargs)):
+    if name in ("add", "sub", "rsub", "xlogy", "addcmul", "addcdiv") and any(abs(v) > 6e4 or 0 < abs(v) < 1e-7 for v in numbers_in(args, kwargs)):
         return any("16" in t.dtype for t in given)  # torch rounds the number to 16 bits first
     if name == "celu" and any(abs(v) == float("inf") for v in numbers_in(args, kwargs)):
         return True  # infinity times zero
     if name == "bincount" and any(0 in t.shape for t in given) or name == "embedding":
         return True  # torch: int64 whatever the weights; torch.embedding has its arguments the other way round
+    if name in ("unique", "copysign") and any(t.special for t in floats):
+        return True  # where NaN is sorted to; the sign of a converted NaN
     if name == "gelu" and any(t.special for t in floats):
         return True  # torch: gelu(inf) is NaN in long tensors
     if name == "logit" and any("16" in t.dtype for t in floats):

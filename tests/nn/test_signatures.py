@@ -1,4 +1,4 @@
-"""Argument names, order and defaults of layers, functions and Module's methods are torch's."""
+"""Argument names, order and defaults of layers, functions, Module's methods, optimisers, schedules and data loading are torch's."""
 
 import inspect
 
@@ -6,12 +6,14 @@ import pytest
 import torch
 
 import headwater.nn.functional as F
-from headwater import nn
+from headwater import data, nn, optim
 from headwater.nn import init, utils
 
 # torch gives `relu` itself as the default, we its name; torch's recurrent layers take *args.
 DIFFERENT = {"Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer", "RNN", "LSTM", "GRU"}
 ALSO_DIFFERENT = {"F.normalize", "Module.forward", "Module.state_dict", "Module.share_memory"}
+# A sampler may still name its data here, as in older torch; a generator is looked up at each call.
+ALSO_DIFFERENT |= {"data.Sampler", "data.random_split"}
 
 
 def arguments(function):
@@ -35,6 +37,16 @@ PAIRS = (
         (f"Module.{n}", getattr(nn.Module, n), getattr(torch.nn.Module, n))
         for n in dir(nn.Module)
         if not n.startswith("_") and callable(getattr(nn.Module, n)) and hasattr(torch.nn.Module, n)
+    ]
+    + [
+        (f"{room}.{n}", getattr(ours, n), getattr(theirs, n))
+        for room, ours, theirs in (
+            ("optim", optim, torch.optim),
+            ("lr_scheduler", optim.lr_scheduler, torch.optim.lr_scheduler),
+            ("data", data, torch.utils.data),
+        )
+        for n in dir(ours)
+        if not n.startswith("_") and inspect.isroutine(getattr(ours, n)) | inspect.isclass(getattr(ours, n)) and hasattr(theirs, n)
     ]
 )
 

@@ -4,8 +4,38 @@ import pytest
 import torch
 
 import headwater as hw
+from harness import Sample, op_test, randn
 
 CELLS = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+
+
+def lstm_layer(projected, w_hh, h, c, reverse=False):
+    """The recurrence in NumPy: h, c and gates of all steps."""
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    steps, hidden = len(projected), h.shape[1]
+    outputs = [np.empty((steps, len(h), n)) for n in (hidden, hidden, 4 * hidden)]
+    for t in range(steps)[:: -1 if reverse else 1]:
+        i, f, g, o = np.split(projected[t] + h @ w_hh.T, 4, axis=1)
+        i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
+        c = f * c + i * g
+        h = o * np.tanh(c)
+        for output, value in zip(outputs, (h, c, np.concatenate([i, f, g, o], axis=1)), strict=True):
+            output[t] = value
+    return tuple(outputs)
+
+
+op_test("_lstm_layer", function=hw._C.op_function_of("_lstm_layer"), numpy=lstm_layer, dtypes=("float32", "float64"), grad=True,
+        grad2=True, tol={"float32": 1e-5, "float64": 1e-12},
+        samples=lambda: [Sample(randn(3, 2, 8), randn(8, 2), randn(2, 2), randn(2, 2)),
+                         Sample(randn(2, 4, 12), randn(12, 3), randn(4, 3), randn(4, 3), reverse=True),
+                         Sample(randn(1, 1, 76), randn(76, 19), randn(1, 19), randn(1, 19), sample_grad=False),
+                         Sample(randn(2, 0, 8), randn(8, 2), randn(0, 2), randn(0, 2))],
+        errors=[(lambda hw: hw._C.op_function_of("_lstm_layer")(hw.zeros(3, 2, 8), hw.zeros(8, 3), hw.zeros(2, 2), hw.zeros(2, 2)),
+                 RuntimeError, "w_hh"),
+                (lambda hw: hw._C.op_function_of("_lstm_layer")(hw.zeros(3, 2, 8), hw.zeros(8, 2), hw.zeros(1, 2), hw.zeros(2, 2)),
+                 RuntimeError, "h0 must be")])
 
 
 def arguments(cell, layers, bidirectional, biases, batch_first, dtype="float64"):
