@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from .session import CompileError, Session
 from .symbols import Symbols, SymInt, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
 
+_log = logging.getLogger(__name__)
 _numbers = itertools.count()
 _MOST_SYMBOLIC_NODES = 50_000  # a capture with symbols that grows beyond unrolls one
 
@@ -37,6 +39,9 @@ class Variant:
         self._before, self._after = captured.host[:last], [call for call, _ in captured.host[last:]]
         self._single = isinstance(self._result, _Slot)
         self.program, self._backward = captured.build(parts, workspace)
+        for label, program in self.programs():
+            if program.cache_note:
+                _log.warning("%s%s: %s", captured.name, label, program.cache_note)
         self._sizes: list[int] | None = None
 
     def dispatch(self, function: Any, tensors: list[Tensor]) -> None:
