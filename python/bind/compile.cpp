@@ -11,6 +11,7 @@
 #include "bind/program.h"
 #include "codegen/compiled.h"
 #include "codegen/llvm.h"
+#include "compiler/cache/folder.h"
 #include "compiler/capture/capture.h"
 #include "compiler/program/program.h"
 #include "compiler/program/split.h"
@@ -224,6 +225,8 @@ void bind_program(nb::module_& m) {
                      nb::handle host) { return list_of(p.program->run(tensor_list(inputs), numbers(host))); })
       .def("run_timed", [](PyProgram& p, nb::handle inputs,
                            nb::handle host) { return p.program->run_timed(tensor_list(inputs), numbers(host)); })
+      .def_prop_ro("from_cache", [](PyProgram& p) { return p.program->from_cache(); })
+      .def_prop_ro("cache_note", [](PyProgram& p) { return p.program->cache_note(); })
       .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })
       .def("plan_text", [](PyProgram& p) { return plan_text(p.program->plan()); })
       .def("state", [](PyProgram& p) { return list_of(p.program->state()); })
@@ -244,7 +247,31 @@ void bind_program(nb::module_& m) {
 
 }  // namespace
 
+namespace {
+
+void bind_cache(nb::module_& m) {
+  m.def("cache_folder", &cache_folder);
+  m.def("cache_limit", &cache_limit);
+  m.def("cache_clear", &clear_cache);
+  m.def("cache_use", [] {
+    const CacheUse use = cache_use();
+    return nb::make_tuple(use.entries, use.bytes);
+  });
+  m.def("cache_counters", [] {
+    const CacheCounters& c = cache_counters();
+    nb::dict d;
+    d["hits"] = c.hits.load();
+    d["misses"] = c.misses.load();
+    d["refused"] = c.refused.load();
+    d["written"] = c.written.load();
+    return d;
+  });
+}
+
+}  // namespace
+
 void bind_compile(nb::module_& m) {
+  bind_cache(m);
   bind_capture(m);
   bind_parts(m);
   bind_program(m);

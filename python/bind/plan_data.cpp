@@ -106,6 +106,7 @@ nb::dict plan_data(const Program& program) {
   const Plan& plan = program.plan();
   nb::dict d;
   d["name"] = str(plan.name);
+  d["from_cache"] = program.from_cache();
   d["passes"] = records(program.passes());
   d["arena_bytes"] = plan.arena_bytes;
   d["arena_lower_bound"] = plan.arena_lower_bound;

@@ -41,8 +41,9 @@ bool kind_fits(const AttrDef& def, const AttrValue& value) {
   return value.kind() == K::Int && def.kind == K::Ints;
 }
 
-/// What is wrong with the call, before any rule is asked.
-std::string call_problem(const OpDef& op, const Node& node) {
+}  // namespace
+
+std::string node_call_problem(const OpDef& op, const Node& node) {
   const size_t declared = op.inputs().size(), given = node.inputs.size();
   const bool fits = op.variadic_index() < 0 ? given == declared : given + 1 >= declared;
   if (!fits) return text(op.name(), " takes ", declared, " inputs, the node has ", given);
@@ -58,6 +59,8 @@ std::string call_problem(const OpDef& op, const Node& node) {
       return text("attribute ", op.attrs()[static_cast<size_t>(b.attr)].name, " cannot change from run to run");
   return {};
 }
+
+namespace {
 
 std::string output_problem(const OpDef& op, const TensorSpec& have, const TensorSpec& want) {
   if (have.shape != want.shape) return text("the output is ", have, ", by the rules ", want);
@@ -93,7 +96,7 @@ std::string node_problem(const Graph& graph, const Node& node) {
   if (!node.bodies.empty()) return body_problem(graph, node);
   const OpDef* op = find_op(node.op);
   if (!op) return text("there is no op '", node.op, "'");
-  if (std::string problem = call_problem(*op, node); !problem.empty()) return problem;
+  if (std::string problem = node_call_problem(*op, node); !problem.empty()) return problem;
   if (op->kind() == OpKind::Composite) return {};  // has no rules of its own
   std::vector<TensorSpec> want = inferred_outputs(graph, node);
   if (want.size() != node.outputs.size()) return text("the rules give ", want.size(), " outputs");

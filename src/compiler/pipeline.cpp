@@ -65,14 +65,6 @@ bool contains(const std::vector<std::string_view>& names, std::string_view name)
   return false;
 }
 
-bool verifies(const PipelineOptions& options) {
-#ifdef NDEBUG
-  return options.verify || flag_int("HEADWATER_VERIFY", 0) != 0;
-#else
-  return options.verify || flag_int("HEADWATER_VERIFY", 1) != 0;
-#endif
-}
-
 void verify(const Graph& graph, std::string_view after) {
   verify_graph(graph, after);
   if (std::string problem = specs_problem(graph); !problem.empty())
@@ -107,6 +99,14 @@ PipelineResult run(Graph& graph, const std::vector<Pass>& passes, const Pipeline
 }
 
 }  // namespace
+
+bool verifies(const PipelineOptions& options) {
+#ifdef NDEBUG
+  return options.verify || flag_int("HEADWATER_VERIFY", 0) != 0;
+#else
+  return options.verify || flag_int("HEADWATER_VERIFY", 1) != 0;
+#endif
+}
 
 PipelineResult run_pipeline(Graph& graph, const PipelineOptions& options) { return run(graph, pipeline(), options); }
 

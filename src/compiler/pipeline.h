@@ -37,6 +37,9 @@ PipelineResult run_pipeline(Graph& graph, const PipelineOptions& options = {});
 /// These passes, in the order given. Throws Error{Key} for one that there is not, also among those in `off`.
 PipelineResult run_passes(Graph& graph, std::span<const std::string> names, const PipelineOptions& options = {});
 
+/// Whether graphs and plans are checked on the way.
+bool verifies(const PipelineOptions& options);
+
 /// One line for each pass: nodes before and after, microseconds.
 std::string records_text(const PipelineResult& result);
 

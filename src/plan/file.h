@@ -15,6 +15,8 @@ inline constexpr size_t kPlanAlignment = 64;
 std::string write_plan(const Plan& plan);
 /// Constants are views of `file`, which must be 64-byte aligned. Throws Error{Value} that says what is wrong.
 Plan read_plan(const Ref<Storage>& file);
+Plan read_plan(const Ref<Storage>& memory, size_t offset,
+               size_t bytes);           // of a file inside another; offset: a multiple of 64
 Plan read_plan(std::string_view file);  // of a copy
 
 void save_plan(const Plan& plan, const std::string& path);

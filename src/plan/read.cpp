@@ -20,8 +20,11 @@ namespace pf = plan_file;
 /// file could ask for any amount of memory; `left_` ends this.
 class Reader {
  public:
-  Reader(const Ref<Storage>& file, size_t data_start, size_t structure_bytes)
-      : file_(file), data_start_(data_start), left_(static_cast<int64_t>(structure_bytes)) {}
+  Reader(const Ref<Storage>& file, size_t data_start, const PlanFileHeader& header)
+      : file_(file),
+        data_start_(data_start),
+        data_bytes_(static_cast<int64_t>(header.data_bytes)),
+        left_(static_cast<int64_t>(header.structure_bytes)) {}
 
   Plan plan(const pf::Plan& p) {
     Plan out;
@@ -159,7 +162,7 @@ class Reader {
   Tensor constant(const pf::Constant& c) {
     const TensorSpec s = spec(*c.spec());
     if (std::string problem = spec_problem(s); !problem.empty()) fail(ErrorKind::Value, "a constant: ", problem);
-    const auto have = static_cast<int64_t>(file_->bytes() - data_start_);
+    const int64_t have = data_bytes_;
     check(c.offset() >= 0 && c.offset() % 64 == 0 && c.bytes() == extent_of(s) && c.offset() <= have &&
               c.bytes() <= have - c.offset(),
           "the plan file has a constant ", s, " at byte ", c.offset(), " of ", have, " bytes of data");
@@ -171,7 +174,7 @@ class Reader {
 
   const Ref<Storage>& file_;
   size_t data_start_;
-  int64_t left_;
+  int64_t data_bytes_, left_;
 };
 
 /// The header, and that it fits the file.
@@ -194,15 +197,18 @@ PlanFileHeader header_of(const char* data, size_t bytes) {
 
 }  // namespace
 
-Plan read_plan(const Ref<Storage>& file) {
-  const auto* data = static_cast<const char*>(file->data());
+Plan read_plan(const Ref<Storage>& file) { return read_plan(file, 0, file->bytes()); }
+
+Plan read_plan(const Ref<Storage>& file, size_t offset, size_t bytes) {
+  check(offset <= file->bytes() && bytes <= file->bytes() - offset, "the plan file is cut off");
+  const auto* data = static_cast<const char*>(file->data()) + offset;
   if (reinterpret_cast<uintptr_t>(data) % kPlanAlignment) bug("a plan file must lie at a multiple of 64");
-  const PlanFileHeader h = header_of(data, file->bytes());
+  const PlanFileHeader h = header_of(data, bytes);
   const auto* structure = reinterpret_cast<const uint8_t*>(data) + sizeof h;
   // A table takes at least four bytes; more of them than fit are one piece named again and again.
   fb::Verifier verifier(structure, h.structure_bytes, 64, static_cast<fb::uoffset_t>(h.structure_bytes / 4));
   check(pf::VerifyPlanBuffer(verifier), "the plan file is damaged: its structure is not that of a plan");
-  Reader reader(file, sizeof h + aligned64(h.structure_bytes), h.structure_bytes);
+  Reader reader(file, offset + sizeof h + aligned64(h.structure_bytes), h);
   Plan plan = reader.plan(*pf::GetPlan(structure));
   plan.version = static_cast<int32_t>(h.version);
   if (std::string problem = plan_problem(plan); !problem.empty())

@@ -14,6 +14,7 @@ import headwater as hw
 
 PACKAGES = ["numpy", "rich", "matplotlib", "scikit-learn"]
 VARIABLES = [
+    "HEADWATER_CACHE_DIR", "HEADWATER_CACHE_SIZE",
     "HEADWATER_ISA", "HEADWATER_KERNELS_OFF", "HEADWATER_PASSES_OFF", "HEADWATER_VERIFY", "HEADWATER_NUM_THREADS", "OMP_NUM_THREADS",
 ]  # fmt: skip
 
@@ -53,11 +54,21 @@ def facts() -> dict[str, Any]:
         "threads": {"used": hw.get_num_threads(), "cores": cores},
         "libraries": {name: build[name] or "not built in" for name in ("onednn", "highway", "openmp")},
         "devices": {"cpu": _processor()},
+        "cache": _cache(),
         "operators": len(hw._C.op_names()),
         "python": {"version": platform.python_version(), "platform": platform.platform(), "executable": sys.executable},
         "packages": {name: _version(name) or "not installed" for name in PACKAGES},
         "environment": {name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
+
+
+def _cache() -> dict[str, Any]:
+    """The compiled programs on disk."""
+    folder = hw._C.cache_folder()
+    if not folder:
+        return {"folder": "off"}
+    entries, size = hw._C.cache_use()
+    return {"folder": folder, "programs": entries, "bytes": size, "limit": hw._C.cache_limit()}
 
 
 def _text(value: Any) -> str:

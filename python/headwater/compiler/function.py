@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+import types
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -36,6 +38,7 @@ class CompiledFunction(_C.Dispatch):
         self._families: dict[Hashable, Family] = {}
         self._variants: dict[Hashable, list[Variant]] = {}
         self._workspace = _C.Workspace()
+        self._capturing = threading.Lock()
         self._captures = 0
         self._last_reason = ""
         functools.update_wrapper(self, function, updated=())
@@ -49,25 +52,36 @@ class CompiledFunction(_C.Dispatch):
         tree = flatten((args, kwargs), tensors, others)
         tensors = [t if isinstance(t, Tensor) else hw.from_numpy(t) for t in tensors]
         key = (tree, _C.call_key(tensors))
-        variants = self._variants.get(key)
-        if variants is None:
-            variants = self._variants[key] = []
-        for variant in variants:
+        variants = self._variants.setdefault(key, [])
+        fitting = self._fitting(variants)
+        if fitting is not None:
+            return fitting.run(tensors)
+        with self._capturing:  # one thread captures; others then find its program
+            variant = self._fitting(variants) or self._captured_for(key, variants, args, kwargs, tensors, others)
+        result = variant.run(tensors)
+        if not kwargs and len(tensors) == len(args) and all(isinstance(a, Tensor) for a in args):
+            variant.dispatch(self, tensors)
+        return result
+
+    def _fitting(self, variants: list[Variant]) -> Variant | None:
+        for variant in list(variants):
             reason = variant.outdated()
             if not reason:
-                return variant.run(tensors)
+                return variant
             self._last_reason = reason
+        return None
+
+    def _captured_for(
+        self, key: Any, variants: list[Variant], args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any]
+    ) -> Variant:
         if len(variants) >= _MOST_VARIANTS:
             raise CompileError(
                 f"{self._name()} was captured {len(variants)} times for the same arguments, the last time because "
                 f"{self._last_reason}. Pass what changes as a tensor argument."
             )
-        variant = self._new_variant((tree, _C.call_key(tensors, sized=False)), args, kwargs, tensors, others)
+        variant = self._new_variant((key[0], _C.call_key(tensors, sized=False)), args, kwargs, tensors, others)
         variants.append(variant)
-        result = variant.run(tensors)
-        if not kwargs and len(tensors) == len(args) and all(isinstance(a, Tensor) for a in args):
-            variant.dispatch(self, tensors)
-        return result
+        return variant
 
     def _new_variant(self, key: Hashable, args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any]) -> Variant:
         """By a capture with symbols that fits, by a new one if sizes changed, or for these sizes alone."""
@@ -129,7 +143,9 @@ class CompiledFunction(_C.Dispatch):
             raise
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)  # type: ignore[misc]  # called by its base
+        """As a method: bound to its instance, with everything of this object (`obj.step.inspect()`). Programs of all instances are
+        kept here; each is for one instance."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def _name(self) -> str:
         return getattr(self._function, "__qualname__", type(self._function).__name__)

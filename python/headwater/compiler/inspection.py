@@ -73,6 +73,7 @@ class ProgramReport:
     def __init__(self, label: str, data: dict[str, Any]) -> None:
         self.label = label
         self.passes: list[dict[str, Any]] = data["passes"]
+        self.from_cache: bool = data["from_cache"]  # passes and times are those of the process that compiled it
         self.arena_bytes: int = data["arena_bytes"]
         self.arena_lower_bound: int = data["arena_lower_bound"]
         self.working_bytes: int = data["memory_bytes"]  # the arena and the scratch of kernels
@@ -103,6 +104,7 @@ class ProgramReport:
         """As plain values, for JSON."""
         return {
             "label": self.label,
+            "from_cache": self.from_cache,
             "passes": self.passes,
             "arena_bytes": self.arena_bytes,
             "arena_lower_bound": self.arena_lower_bound,
@@ -135,7 +137,7 @@ class ProgramReport:
         return [*lines, "outside of it: " + ", ".join(outside)] if outside else lines
 
     def text(self, tensors: int = _SHOWN) -> str:
-        lines = [self.label, "  passes"]
+        lines = [self.label, "  passes" + (", not run: the plan is from the cache on disk; when it was made:" if self.from_cache else "")]
         for p in self.passes:
             change = "off" if p["off"] else f"{p['nodes_before']:>5} -> {p['nodes_after']:<5} ops {p['nanoseconds'] / 1000:>8.0f} us"
             lines.append(f"    {p['name']:<20}{change}")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from .session import CompileError, Session
 from .symbols import Symbols, SymInt, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
 
+_log = logging.getLogger(__name__)
 _numbers = itertools.count()
 _MOST_SYMBOLIC_NODES = 50_000  # a capture with symbols that grows beyond unrolls one
 
@@ -39,6 +41,9 @@ class Variant:
         self._single = isinstance(self._result, _Slot)
         self.program, self._backward = captured.build(parts, workspace)
         tell_once()
+        for label, program in self.programs():
+            if program.cache_note:
+                _log.warning("%s%s: %s", captured.name, label, program.cache_note)
         self._sizes: list[int] | None = None
 
     def dispatch(self, function: Any, tensors: list[Tensor]) -> None:

@@ -5,9 +5,8 @@
 
 #include "autograd/node.h"
 #include "base/error.h"
-#include "compiler/lower.h"
 #include "compiler/program/program.h"
-#include "ir/same_graph.h"
+#include "plan/same_plan.h"
 
 namespace hw {
 
@@ -30,14 +29,15 @@ std::optional<OnceGraph> take_once(Graph& graph) {
   return once;
 }
 
-Once::Once(Graph body, std::vector<ProgramSource> sources)
-    : body_(std::move(body)), chain_(lower(body_)), sources_(std::move(sources)), seen_(sources_.size()) {}
+Once::Once(Plan plan, std::vector<ProgramSource> sources)
+    : chain_(std::move(plan)), sources_(std::move(sources)), seen_(sources_.size()) {}
 
-bool Once::same(const Graph& body, std::span<const ProgramSource> sources) const {
+bool Once::same(const Plan& plan, std::span<const ProgramSource> sources) const {
   const auto equal = [](const ProgramSource& a, const ProgramSource& b) {
     return a.tensor == b.tensor && a.leaf == b.leaf;
   };
-  return std::equal(sources.begin(), sources.end(), sources_.begin(), sources_.end(), equal) && same_graph(body, body_);
+  return std::equal(sources.begin(), sources.end(), sources_.begin(), sources_.end(), equal) &&
+         plan_difference(plan, chain_.plan()).empty();
 }
 
 bool Once::changed() {

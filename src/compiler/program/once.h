@@ -33,9 +33,9 @@ std::optional<OnceGraph> take_once(Graph& graph);
 /// Results and what they were computed of. Programs of one function that agree in both share one.
 class Once : public RefCounted {
  public:
-  Once(Graph body, std::vector<ProgramSource> sources);
+  Once(Plan plan, std::vector<ProgramSource> sources);
 
-  bool same(const Graph& body, std::span<const ProgramSource> sources) const;
+  bool same(const Plan& plan, std::span<const ProgramSource> sources) const;
   /// Computed now if the state is other than last time, or may be: memory shared with NumPy and others changes unseen.
   const std::vector<Tensor>& results(Workspace& workspace);
   const Chain& chain() const { return chain_; }
@@ -49,7 +49,6 @@ class Once : public RefCounted {
   };
   bool changed();
 
-  Graph body_;
   Chain chain_;
   std::vector<ProgramSource> sources_;
   std::vector<Seen> seen_;

@@ -6,7 +6,7 @@
 #include "autograd/mode.h"
 #include "autograd/node.h"
 #include "base/error.h"
-#include "compiler/lower.h"
+#include "compiler/program/plan_for.h"
 #include "core/allocator.h"
 #include "core/generator.h"
 
@@ -62,23 +62,24 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
-Ref<Once> Workspace::once_for(Graph body, std::vector<ProgramSource> sources) {
+Ref<Once> Workspace::once_for(Plan plan, std::vector<ProgramSource> sources) {
   for (const Ref<Once>& o : once_)
-    if (o->same(body, sources)) return o;
+    if (o->same(plan, sources)) return o;
   std::erase_if(once_, [](const Ref<Once>& o) { return o->use_count() == 1; });  // of programs that are gone
-  return once_.emplace_back(make_ref<Once>(std::move(body), std::move(sources)));
+  return once_.emplace_back(make_ref<Once>(std::move(plan), std::move(sources)));
 }
 
-/// The graph after the passes, without what runs once.
-Graph Program::optimised(const ProgramParts& parts, const PipelineOptions& options) {
-  Graph graph = parts.graph;
-  passes_ = run_pipeline(graph, options);
-  if (std::optional<OnceGraph> found = take_once(graph)) {
+Plan Program::planned(const ProgramParts& parts, const PipelineOptions& options) {
+  ProgramPlan made = plan_for(parts.graph, options);
+  passes_ = std::move(made.passes);
+  from_cache_ = made.from_cache;
+  cache_note_ = std::move(made.note);
+  if (made.once) {
     std::vector<ProgramSource> sources;
-    for (int32_t s : found->sources) sources.push_back(parts.sources[static_cast<size_t>(s)]);
-    once_ = workspace_->once_for(std::move(found->body), std::move(sources));
+    for (int32_t s : made.once_sources) sources.push_back(parts.sources[static_cast<size_t>(s)]);
+    once_ = workspace_->once_for(std::move(*made.once), std::move(sources));
   }
-  return graph;
+  return std::move(made.plan);
 }
 
 Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const PipelineOptions& options)
@@ -86,7 +87,7 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
       flags_(parts.flags),
       aliases_(parts.aliases),
       workspace_(std::move(workspace)),
-      chain_(lower(optimised(parts, options))) {
+      chain_(planned(parts, options)) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {

@@ -20,7 +20,7 @@ class Workspace : public RefCounted {
   void release();
   size_t bytes() const { return bytes_; }
   /// The one that computes this of these, or a new one.
-  Ref<Once> once_for(Graph body, std::vector<ProgramSource> sources);
+  Ref<Once> once_for(Plan plan, std::vector<ProgramSource> sources);
 
  private:
   void* data_ = nullptr;
@@ -50,6 +50,9 @@ class Program {
   const Plan& plan() const { return chain_.plan(); }
   const Chain& chain() const { return chain_; }
   const PipelineResult& passes() const { return passes_; }
+  /// Whether plan and records of passes came from the cache on disk, and what was wrong with an entry there.
+  bool from_cache() const { return from_cache_; }
+  const std::string& cache_note() const { return cache_note_; }
   /// What is computed of the state alone, or null.
   const Once* once() const { return once_.get(); }
   /// Runs with these arguments (as they were given to Capture::add_input, in that order). State is updated, gradients are set.
@@ -70,7 +73,7 @@ class Program {
     bool read = false;   // the old gradient is a source
   };
 
-  Graph optimised(const ProgramParts& parts, const PipelineOptions& options);
+  Plan planned(const ProgramParts& parts, const PipelineOptions& options);
   const Tensor& source(size_t i, std::span<const Tensor> inputs) const;
   Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;
   void drop_old_gradients(std::span<const Tensor> inputs) const;
@@ -94,6 +97,8 @@ class Program {
   mutable std::vector<const Storage*> memories_;  // of the sources that are state, when last looked at
   Ref<Workspace> workspace_;
   PipelineResult passes_;
+  bool from_cache_ = false;
+  std::string cache_note_;
   Ref<Once> once_;
   Chain chain_;
   bool timing_ = false, writes_ = false;
