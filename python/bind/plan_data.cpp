@@ -80,6 +80,7 @@ nb::list steps(const Program& program) {
     d["inputs"] = numbers(s.inputs);
     d["outputs"] = numbers(s.outputs);
     d["body"] = body;
+    d["scratch"] = nb::make_tuple(s.scratch_offset, s.scratch_bytes);
     list.append(d);
   }
   return list;

@@ -11,10 +11,44 @@ namespace hw {
 
 static size_t rounded(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) / 64 * 64; }
 
+static PreparedStep prepare_step(const Plan& plan, const PlanStep& p) {
+  auto specs = [&](const std::vector<int32_t>& tensors) {
+    std::vector<TensorSpec> list;
+    for (int32_t t : tensors) list.push_back(t < 0 ? TensorSpec{} : plan.tensors[static_cast<size_t>(t)].spec);
+    return list;
+  };
+  PreparedStep s;
+  try {
+    if (p.loop >= 0) {
+      s = {prepare_loop(plan.loops[static_cast<size_t>(p.loop)]), "tiles"};
+    } else if (!p.bodies.empty()) {
+      s = {prepare_control(plan, p), "plans"};
+    } else {
+      const std::vector<TensorSpec> in = specs(p.inputs), out = specs(p.outputs);
+      s.kernel = prepare_kernel({p.op, in, out, p.attrs, p.compute}, DeviceType::CPU, &s.name);
+    }
+  } catch (const Error& e) {
+    throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan.origins[static_cast<size_t>(p.origin)], ")"));
+  }
+  return s;
+}
+
+std::vector<PreparedStep> prepare_steps(const Plan& plan) {
+  std::vector<PreparedStep> list;
+  for (const PlanStep& p : plan.steps) list.push_back(prepare_step(plan, p));
+  return list;
+}
+
+Chain::Chain(Plan plan, std::vector<PreparedStep> kernels) : plan_(std::move(plan)) {
+  arena_bytes_ = rounded(plan_.arena_bytes);
+  steps_.resize(plan_.steps.size());
+  for (size_t i = 0; i < steps_.size(); ++i) add_step(i, std::move(kernels[i]));
+}
+
 Chain::Chain(Plan plan) : plan_(std::move(plan)) {
   arena_bytes_ = rounded(plan_.arena_bytes);
   steps_.resize(plan_.steps.size());
-  for (size_t i = 0; i < steps_.size(); ++i) prepare_step(i);
+  for (size_t i = 0; i < steps_.size(); ++i) add_step(i, prepare_step(plan_, plan_.steps[i]));
 }
 
 Chain::~Chain() = default;
@@ -32,36 +66,21 @@ uint32_t Chain::add_pointer(int32_t tensor) {
   return at;
 }
 
-void Chain::prepare_step(size_t i) {
+void Chain::add_step(size_t i, PreparedStep prepared) {
   const PlanStep& p = plan_.steps[i];
   Step& s = steps_[i];
-  std::vector<TensorSpec> in, out;
   s.first_input = static_cast<uint32_t>(pointers_.size());
   s.num_inputs = static_cast<uint32_t>(p.inputs.size());
-  for (int32_t t : p.inputs) {
-    add_pointer(t);
-    in.push_back(t < 0 ? TensorSpec{} : plan_.tensors[static_cast<size_t>(t)].spec);
-  }
+  for (int32_t t : p.inputs) add_pointer(t);
   s.first_output = static_cast<uint32_t>(pointers_.size());
-  for (int32_t t : p.outputs) {
-    add_pointer(t);
-    out.push_back(plan_.tensors[static_cast<size_t>(t)].spec);
-  }
+  for (int32_t t : p.outputs) add_pointer(t);
   s.attrs = p.attrs;
-  try {
-    if (p.loop >= 0) {
-      s.kernel = prepare_loop(plan_.loops[static_cast<size_t>(p.loop)]);
-      s.kernel_name = "tiles";
-    } else if (!p.bodies.empty()) {
-      s.kernel = prepare_control(plan_, p);
-      s.kernel_name = "plans";
-    } else {
-      s.kernel = prepare_kernel({p.op, in, out, s.attrs, p.compute}, DeviceType::CPU, &s.kernel_name);
-    }
-  } catch (const Error& e) {
-    throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan_.origins[static_cast<size_t>(p.origin)], ")"));
-  }
-  scratch_bytes_ = std::max(scratch_bytes_, rounded(static_cast<int64_t>(s.kernel->scratch_bytes())));
+  s.kernel = std::move(prepared.kernel);
+  s.kernel_name = std::move(prepared.name);
+  const size_t wanted = rounded(static_cast<int64_t>(s.kernel->scratch_bytes()));
+  const bool fits = wanted <= rounded(p.scratch_bytes);
+  s.scratch = fits ? static_cast<size_t>(p.scratch_offset) : arena_bytes_;
+  if (!fits) scratch_bytes_ = std::max(scratch_bytes_, wanted);
 }
 
 void Chain::resolve(const ChainInputs& in, char* memory) {
@@ -97,10 +116,11 @@ void Chain::bind_attrs(const ChainInputs& in) {
     }
 }
 
-void Chain::launch(size_t i, void* scratch) {
+void Chain::launch(size_t i, char* memory) {
   const Step& s = steps_[i];
   LaunchStatus status;
-  s.kernel->run({pointers_.data() + s.first_input, pointers_.data() + s.first_output, scratch, &s.attrs, &status});
+  s.kernel->run(
+      {pointers_.data() + s.first_input, pointers_.data() + s.first_output, memory + s.scratch, &s.attrs, &status});
   if (status.failed) [[unlikely]]
     complain(i, status.message);
 }
@@ -115,18 +135,16 @@ void Chain::complain(size_t i, const char* message) const {
 void Chain::run(const ChainInputs& in, void* memory) {
   resolve(in, static_cast<char*>(memory));
   if (plan_.num_draws || plan_.num_host) bind_attrs(in);
-  void* scratch = static_cast<char*>(memory) + arena_bytes_;
-  for (size_t i = 0; i < steps_.size(); ++i) launch(i, scratch);
+  for (size_t i = 0; i < steps_.size(); ++i) launch(i, static_cast<char*>(memory));
 }
 
 std::vector<int64_t> Chain::run_timed(const ChainInputs& in, void* memory) {
   resolve(in, static_cast<char*>(memory));
   bind_attrs(in);
-  void* scratch = static_cast<char*>(memory) + arena_bytes_;
   std::vector<int64_t> times(steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     auto start = std::chrono::steady_clock::now();
-    launch(i, scratch);
+    launch(i, static_cast<char*>(memory));
     times[i] = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   }
   return times;

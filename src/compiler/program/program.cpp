@@ -62,6 +62,8 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
+static Chain chain_of(Lowered lowered) { return Chain(std::move(lowered.plan), std::move(lowered.kernels)); }
+
 static Graph optimised(Graph graph, const PipelineOptions& options, PipelineResult& records) {
   records = run_pipeline(graph, options);
   return graph;
@@ -72,7 +74,7 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
       flags_(parts.flags),
       aliases_(parts.aliases),
       workspace_(std::move(workspace)),
-      chain_(lower(optimised(parts.graph, options, passes_))) {
+      chain_(chain_of(lower(optimised(parts.graph, options, passes_)))) {
   const Graph& graph = parts.graph;
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {
