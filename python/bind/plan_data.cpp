@@ -81,6 +81,7 @@ nb::list steps(const Chain& chain) {
     d["inputs"] = numbers(s.inputs);
     d["outputs"] = numbers(s.outputs);
     d["body"] = body;
+    d["scratch"] = nb::make_tuple(s.scratch_offset, s.scratch_bytes);
     list.append(d);
   }
   return list;

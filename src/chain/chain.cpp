@@ -11,11 +11,51 @@ namespace hw {
 
 static size_t rounded(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) / 64 * 64; }
 
-Chain::Chain(Plan plan) : plan_(std::move(plan)) {
+/// "5 of 7 operators: ...".
+static std::string note_of(const PlanLoop& loop, const LoopCode& code) {
+  if (static_cast<size_t>(code.fused) == loop.body.size()) return {};
+  return text(code.fused, " of ", loop.body.size(), " operators in generated code", code.note.empty() ? "" : ": ",
+              code.note);
+}
+
+static PreparedStep prepare_step(const Plan& plan, const PlanStep& p, std::vector<LoopCode>& code) {
+  auto specs = [&](const std::vector<int32_t>& tensors) {
+    std::vector<TensorSpec> list;
+    for (int32_t t : tensors) list.push_back(t < 0 ? TensorSpec{} : plan.tensors[static_cast<size_t>(t)].spec);
+    return list;
+  };
+  PreparedStep s;
+  try {
+    if (p.loop >= 0) {
+      const PlanLoop& loop = plan.loops[static_cast<size_t>(p.loop)];
+      LoopCode& c = code[static_cast<size_t>(p.loop)];
+      s.name = c.fused ? "generated" : "tiles";
+      s.note = note_of(loop, c);
+      s.kernel = prepare_loop(loop, std::move(c));
+    } else if (!p.bodies.empty()) {
+      s = {prepare_control(plan, p), "plans", {}};
+    } else {
+      const std::vector<TensorSpec> in = specs(p.inputs), out = specs(p.outputs);
+      s.kernel = prepare_kernel({p.op, in, out, p.attrs, p.compute}, DeviceType::CPU, &s.name);
+    }
+  } catch (const Error& e) {
+    throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan.origins[static_cast<size_t>(p.origin)], ")"));
+  }
+  return s;
+}
+
+std::vector<PreparedStep> prepare_steps(const Plan& plan) {
+  std::vector<PreparedStep> list;
+  std::vector<LoopCode> code = make_loop_code(plan.loops);
+  for (const PlanStep& p : plan.steps) list.push_back(prepare_step(plan, p, code));
+  return list;
+}
+
+Chain::Chain(Plan plan, std::vector<PreparedStep> kernels) : plan_(std::move(plan)) {
   arena_bytes_ = rounded(plan_.arena_bytes);
   steps_.resize(plan_.steps.size());
-  std::vector<LoopCode> code = make_loop_code(plan_.loops);
-  for (size_t i = 0; i < steps_.size(); ++i) prepare_step(i, code);
+  if (kernels.empty()) kernels = prepare_steps(plan_);
+  for (size_t i = 0; i < steps_.size(); ++i) add_step(i, std::move(kernels[i]));
 }
 
 Chain::~Chain() = default;
@@ -33,45 +73,22 @@ uint32_t Chain::add_pointer(int32_t tensor) {
   return at;
 }
 
-/// "5 of 7 operators: ...".
-static std::string note_of(const PlanLoop& loop, const LoopCode& code) {
-  if (static_cast<size_t>(code.fused) == loop.body.size()) return {};
-  return text(code.fused, " of ", loop.body.size(), " operators in generated code", code.note.empty() ? "" : ": ",
-              code.note);
-}
-
-void Chain::prepare_step(size_t i, std::vector<LoopCode>& code) {
+void Chain::add_step(size_t i, PreparedStep prepared) {
   const PlanStep& p = plan_.steps[i];
   Step& s = steps_[i];
-  std::vector<TensorSpec> in, out;
   s.first_input = static_cast<uint32_t>(pointers_.size());
   s.num_inputs = static_cast<uint32_t>(p.inputs.size());
-  for (int32_t t : p.inputs) {
-    add_pointer(t);
-    in.push_back(t < 0 ? TensorSpec{} : plan_.tensors[static_cast<size_t>(t)].spec);
-  }
+  for (int32_t t : p.inputs) add_pointer(t);
   s.first_output = static_cast<uint32_t>(pointers_.size());
-  for (int32_t t : p.outputs) {
-    add_pointer(t);
-    out.push_back(plan_.tensors[static_cast<size_t>(t)].spec);
-  }
+  for (int32_t t : p.outputs) add_pointer(t);
   s.attrs = p.attrs;
-  try {
-    if (p.loop >= 0) {
-      LoopCode& c = code[static_cast<size_t>(p.loop)];
-      s.kernel_name = c.fused ? "generated" : "tiles";
-      s.note = note_of(plan_.loops[static_cast<size_t>(p.loop)], c);
-      s.kernel = prepare_loop(plan_.loops[static_cast<size_t>(p.loop)], std::move(c));
-    } else if (!p.bodies.empty()) {
-      s.kernel = prepare_control(plan_, p);
-      s.kernel_name = "plans";
-    } else {
-      s.kernel = prepare_kernel({p.op, in, out, s.attrs, p.compute}, DeviceType::CPU, &s.kernel_name);
-    }
-  } catch (const Error& e) {
-    throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan_.origins[static_cast<size_t>(p.origin)], ")"));
-  }
-  scratch_bytes_ = std::max(scratch_bytes_, rounded(static_cast<int64_t>(s.kernel->scratch_bytes())));
+  s.kernel = std::move(prepared.kernel);
+  s.kernel_name = std::move(prepared.name);
+  s.note = std::move(prepared.note);
+  const size_t wanted = rounded(static_cast<int64_t>(s.kernel->scratch_bytes()));
+  const bool fits = wanted <= rounded(p.scratch_bytes);
+  s.scratch = fits ? static_cast<size_t>(p.scratch_offset) : arena_bytes_;
+  if (!fits) scratch_bytes_ = std::max(scratch_bytes_, wanted);
 }
 
 void Chain::resolve(const ChainInputs& in, char* memory) {
@@ -107,10 +124,11 @@ void Chain::bind_attrs(const ChainInputs& in) {
     }
 }
 
-void Chain::launch(size_t i, void* scratch) {
+void Chain::launch(size_t i, char* memory) {
   const Step& s = steps_[i];
   LaunchStatus status;
-  s.kernel->run({pointers_.data() + s.first_input, pointers_.data() + s.first_output, scratch, &s.attrs, &status});
+  s.kernel->run(
+      {pointers_.data() + s.first_input, pointers_.data() + s.first_output, memory + s.scratch, &s.attrs, &status});
   if (status.failed) [[unlikely]]
     complain(i, status.message);
 }
@@ -125,18 +143,16 @@ void Chain::complain(size_t i, const char* message) const {
 void Chain::run(const ChainInputs& in, void* memory) {
   resolve(in, static_cast<char*>(memory));
   if (plan_.num_draws || plan_.num_host) bind_attrs(in);
-  void* scratch = static_cast<char*>(memory) + arena_bytes_;
-  for (size_t i = 0; i < steps_.size(); ++i) launch(i, scratch);
+  for (size_t i = 0; i < steps_.size(); ++i) launch(i, static_cast<char*>(memory));
 }
 
 std::vector<int64_t> Chain::run_timed(const ChainInputs& in, void* memory) {
   resolve(in, static_cast<char*>(memory));
   bind_attrs(in);
-  void* scratch = static_cast<char*>(memory) + arena_bytes_;
   std::vector<int64_t> times(steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     auto start = std::chrono::steady_clock::now();
-    launch(i, scratch);
+    launch(i, static_cast<char*>(memory));
     times[i] = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   }
   return times;

@@ -11,6 +11,16 @@
 
 namespace hw {
 
+/// The kernel of a step, and the name of what serves it.
+struct PreparedStep {
+  std::unique_ptr<Kernel> kernel;
+  std::string name, note;
+};
+
+/// Chooses and prepares a kernel for every step. Throws Error naming the step's operator and origin when none serves. Only specs count,
+/// so that this may come before memory is laid out; the plan's steps, loops and bodies must not be copied to elsewhere afterwards.
+std::vector<PreparedStep> prepare_steps(const Plan& plan);
+
 /// What a run needs from outside: addresses by source and output number, and the numbers of this run.
 struct ChainInputs {
   std::span<const void* const> sources;  // first element of each source
@@ -21,13 +31,14 @@ struct ChainInputs {
 
 class Chain {
  public:
-  /// Chooses and prepares a kernel for every step. Throws Error naming the step's operator and origin when none serves.
-  explicit Chain(Plan plan);
+  /// With the kernels that prepare_steps(plan) gave, or gives if there are none.
+  explicit Chain(Plan plan, std::vector<PreparedStep> kernels = {});
   ~Chain();
   Chain(const Chain&) = delete;
 
   const Plan& plan() const { return plan_; }
-  /// Bytes of working memory a run needs: the arena and the largest scratch.
+  /// Bytes of working memory a run needs: the arena, in which kernels have their scratch. Behind it is room only for kernels that want
+  /// more scratch than when the plan was made.
   size_t memory_bytes() const { return arena_bytes_ + scratch_bytes_; }
   /// Runs on the caller's thread with `memory` (64-byte aligned). Not to be called twice at once. A kernel's complaint about the data is
   /// thrown as Error{Index} with the operator and its origin; outputs and state are undefined then.
@@ -45,6 +56,7 @@ class Chain {
     std::string kernel_name, note;
     uint32_t first_input = 0, num_inputs = 0, first_output = 0;
     Attrs attrs;
+    size_t scratch = 0;  // from the start of the working memory
   };
   struct Place {  // of one pointer that run() fills in
     uint32_t at;
@@ -53,11 +65,11 @@ class Chain {
     int64_t offset;
   };
 
-  void prepare_step(size_t i, std::vector<LoopCode>& code);
+  void add_step(size_t i, PreparedStep prepared);
   uint32_t add_pointer(int32_t tensor);
   void resolve(const ChainInputs& in, char* memory);
   void bind_attrs(const ChainInputs& in);
-  void launch(size_t i, void* scratch);
+  void launch(size_t i, char* memory);
   [[noreturn]] void complain(size_t i, const char* message) const;
 
   Plan plan_;

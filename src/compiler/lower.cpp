@@ -1,4 +1,4 @@
-// Lowering, in four steps: views become (root, offset); lifetimes of roots; which roots share memory; offsets and kernel calls.
+// Lowering: views become (root, offset); lifetimes of roots; which roots share memory; kernel calls, prepared; offsets.
 #include "compiler/lower.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ bool same_layout(const TensorSpec& a, const TensorSpec& b) {
 class Lowering {
  public:
   explicit Lowering(const Graph& graph) : g_(graph) {}
-  Plan run();
+  Lowered run();
 
  private:
   void place_sources();
@@ -59,6 +59,7 @@ class Lowering {
   bool free_for(int32_t target, ValueId value) const;
   void reuse_inputs();
   bool dies_into(int32_t root, const Node& n, size_t in, size_t out) const;
+  void make_blocks();
   void assign_offsets();
   int32_t new_root(PlanBuffer::Kind kind, int32_t index, int64_t bytes, int32_t first);
   int32_t final_root(int32_t r) const {
@@ -85,6 +86,9 @@ class Lowering {
   std::vector<bool> update_in_place_;   // by result
   std::vector<Placed> result_copies_;   // by result: where an output is copied to at the end
   std::vector<Placed> update_staging_;  // by result: a source's old content that another update takes
+  std::vector<Block> blocks_;           // of the arena
+  std::vector<int32_t> block_buffer_;   // by block: into plan_.buffers
+  std::vector<int32_t> called_at_;      // by step of the plan: when, as lifetimes count
   int32_t num_steps_ = 0;
 };
 
@@ -259,8 +263,8 @@ void Lowering::reuse_inputs() {
   }
 }
 
-void Lowering::assign_offsets() {
-  std::vector<Block> blocks;
+/// What lies in the arena and when. Roots that share memory are one block.
+void Lowering::make_blocks() {
   std::vector<int32_t> block_of(roots_.size(), kNone);
   for (size_t i = 0; i < roots_.size(); ++i) {
     int32_t f = final_root(static_cast<int32_t>(i));
@@ -268,23 +272,35 @@ void Lowering::assign_offsets() {
     int32_t& b = block_of[static_cast<size_t>(f)];
     const Root& r = roots_[i];
     if (b == kNone) {
-      b = static_cast<int32_t>(blocks.size());
-      blocks.push_back({r.bytes, std::min(r.first, num_steps_), std::min(std::max(r.last, r.first), num_steps_)});
+      b = static_cast<int32_t>(blocks_.size());
+      blocks_.push_back({r.bytes, std::min(r.first, num_steps_), std::min(std::max(r.last, r.first), num_steps_)});
     }
-    Block& block = blocks[static_cast<size_t>(b)];
+    Block& block = blocks_[static_cast<size_t>(b)];
     block.bytes = std::max(block.bytes, r.bytes);
     block.first = std::min(block.first, std::min(r.first, num_steps_));
     block.last = std::max(block.last, std::min(std::max(r.last, r.first), num_steps_));
   }
-  Placement p = place_blocks(blocks);
-  plan_.arena_bytes = p.bytes;
-  plan_.arena_lower_bound = p.lower_bound;
+  block_buffer_.resize(blocks_.size());
   for (size_t i = 0; i < roots_.size(); ++i) {
     if (block_of[i] == kNone) continue;
-    roots_[i].buffer = static_cast<int32_t>(plan_.buffers.size());
-    const Block& b = blocks[static_cast<size_t>(block_of[i])];
-    plan_.buffers.push_back({PlanBuffer::Kind::Arena, kNone, p.offsets[static_cast<size_t>(block_of[i])], b.bytes});
+    const auto b = static_cast<size_t>(block_of[i]);
+    block_buffer_[b] = roots_[i].buffer = static_cast<int32_t>(plan_.buffers.size());
+    plan_.buffers.push_back({PlanBuffer::Kind::Arena, kNone, 0, blocks_[b].bytes});
   }
+}
+
+/// The scratch of a kernel is a block that lives in its step alone.
+void Lowering::assign_offsets() {
+  const size_t tensors = blocks_.size();
+  for (size_t i = 0; i < plan_.steps.size(); ++i)
+    if (const int64_t bytes = plan_.steps[i].scratch_bytes) blocks_.push_back({bytes, called_at_[i], called_at_[i]});
+  const Placement p = place_blocks(blocks_);
+  plan_.arena_bytes = p.bytes;
+  plan_.arena_lower_bound = p.lower_bound;
+  for (size_t b = 0; b < tensors; ++b) plan_.buffers[static_cast<size_t>(block_buffer_[b])].offset = p.offsets[b];
+  size_t next = tensors;
+  for (PlanStep& s : plan_.steps)
+    if (s.scratch_bytes) s.scratch_offset = p.offsets[next++];
 }
 
 int32_t Lowering::buffer_of(int32_t r) {
@@ -344,7 +360,7 @@ void Lowering::emit(const Node& n) {
   if (!n.bodies.empty()) {
     for (const auto& body : n.bodies) {
       s.bodies.push_back(static_cast<int32_t>(plan_.bodies.size()));
-      plan_.bodies.push_back(lower(*body));
+      plan_.bodies.push_back(lower(*body).plan);
     }
     plan_.steps.push_back(std::move(s));
     return;
@@ -376,7 +392,7 @@ void Lowering::emit_results() {
   }
 }
 
-Plan Lowering::run() {
+Lowered Lowering::run() {
   plan_.name = g_.name;
   plan_.origins = g_.origins;
   plan_.num_draws = g_.num_draws;
@@ -396,15 +412,23 @@ Plan Lowering::run() {
   find_lifetimes();
   settle_results();
   reuse_inputs();
-  assign_offsets();
-  for (NodeId id : g_.order)
-    if (node_step_[static_cast<size_t>(id)] != kNone) emit(g_.node(id));
+  make_blocks();
+  for (NodeId id : g_.order) {
+    if (node_step_[static_cast<size_t>(id)] == kNone) continue;
+    emit(g_.node(id));
+    called_at_.resize(plan_.steps.size(), node_step_[static_cast<size_t>(id)]);
+  }
   emit_results();
-  return std::move(plan_);
+  called_at_.resize(plan_.steps.size(), num_steps_);
+  std::vector<PreparedStep> kernels = prepare_steps(plan_);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    plan_.steps[i].scratch_bytes = static_cast<int64_t>(kernels[i].kernel->scratch_bytes());
+  assign_offsets();
+  return {std::move(plan_), std::move(kernels)};
 }
 
 }  // namespace
 
-Plan lower(const Graph& graph) { return Lowering(graph).run(); }
+Lowered lower(const Graph& graph) { return Lowering(graph).run(); }
 
 }  // namespace hw

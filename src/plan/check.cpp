@@ -142,6 +142,9 @@ class Check {
     if (!inside(s.origin, p_.origins)) return text(s.op, ": there is no origin ", s.origin);
     if (s.loop != -1 && !inside(s.loop, p_.loops)) return text(s.op, ": there is no loop ", s.loop);
     if (s.loop >= 0 && !s.bodies.empty()) return text(s.op, ": it has a loop and bodies");
+    if (s.scratch_bytes < 0 || s.scratch_offset < 0 || s.scratch_offset % 64 != 0 || s.scratch_bytes > p_.arena_bytes ||
+        s.scratch_offset > p_.arena_bytes - s.scratch_bytes)
+      return text(s.op, ": its scratch of ", s.scratch_bytes, " bytes at ", s.scratch_offset, " leaves the arena");
     std::string problem;
     if (s.loop >= 0) problem = loop(s, p_.loops[static_cast<size_t>(s.loop)]);
     if (!s.bodies.empty()) problem = control(s);

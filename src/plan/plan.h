@@ -42,6 +42,7 @@ struct PlanStep {
   int32_t origin = 0;
   int32_t loop = -1;            // into Plan::loops: the step is a loop over kernels
   std::vector<int32_t> bodies;  // into Plan::bodies: plans that the step runs, whose sources are its inputs
+  int64_t scratch_offset = 0, scratch_bytes = 0;  // in the arena, for the kernel of this step alone
 };
 
 /// An operand of the kernels in a loop: a piece of one of the step's operands, or scratch memory of the thread.

@@ -142,6 +142,8 @@ class Reader {
     out.origin = s.origin();
     out.loop = s.loop();
     out.bodies = numbers(s.bodies());
+    out.scratch_offset = s.scratch_offset();
+    out.scratch_bytes = s.scratch_bytes();
     return out;
   }
 

@@ -23,7 +23,7 @@ bool same(const PlanTensor& a, const PlanTensor& b) {
 bool same(const PlanStep& a, const PlanStep& b) {
   return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs && a.attrs == b.attrs &&
          a.bindings == b.bindings && a.compute == b.compute && a.origin == b.origin && a.loop == b.loop &&
-         a.bodies == b.bodies;
+         a.bodies == b.bodies && a.scratch_offset == b.scratch_offset && a.scratch_bytes == b.scratch_bytes;
 }
 bool same(const PlanTile& a, const PlanTile& b) {
   return a.operand == b.operand && a.offset == b.offset && same(a.spec, b.spec) && same(a.last_spec, b.last_spec) &&

@@ -77,7 +77,7 @@ class Writer {
     const auto bindings = builder_.CreateVectorOfStructs(bound);
     const auto bodies = builder_.CreateVector(s.bodies);
     return pf::CreateStep(builder_, op, inputs, outputs, attrs, bindings, static_cast<uint8_t>(s.compute), s.origin,
-                          s.loop, bodies);
+                          s.loop, bodies, s.scratch_offset, s.scratch_bytes);
   }
 
   fb::Offset<pf::Tile> tile(const PlanTile& t) {

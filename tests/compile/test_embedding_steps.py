@@ -74,7 +74,7 @@ def test_same_bits_as_eager(optimizer):
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize(
     "options",
-    [dict(dtype=hw.float64), dict(dtype=hw.bfloat16), dict(scale=True), dict(padding=22), dict(features=1), dict(features=5000)],
+    [{"dtype": hw.float64}, {"dtype": hw.bfloat16}, {"scale": True}, {"padding": 22}, {"features": 1}, {"features": 5000}],
     ids=["f64", "bf16", "by frequency", "padding", "one column", "long rows"],
 )
 def test_tables_of_all_kinds(optimizer, options):

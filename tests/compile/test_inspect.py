@@ -61,6 +61,28 @@ def test_the_lower_bound_is_what_is_alive_at_the_peak(step):
     assert sum(-(-b.bytes // 64) * 64 for b in at_peak) == report.arena_lower_bound
 
 
+def test_scratch_of_kernels_lies_in_the_arena():
+    """Behind the sums much is dead: the scratch of the embedding gradient needs no memory of its own."""
+    table = hw.nn.Embedding(20000, 2)
+
+    @hw.compile
+    def step(x, rows):
+        total = x.cumsum(0).cumsum(1).sum()
+        table(rows).sum().backward()
+        return total
+
+    step(hw.randn(300, 300), hw.tensor([1, 5, 5]))
+    (report,) = step.inspect().programs
+    scratch = [b for b in report.blocks if b.spec == "scratch"]
+    assert max(b.bytes for b in scratch) >= 20000 * 8 and all(b.first == b.last for b in scratch)
+    assert report.working_bytes == report.arena_bytes
+    assert 300 * 300 * 4 <= report.arena_bytes < 300 * 300 * 8 + 20000 * 8
+    (lookup,) = [b for b in scratch if "_embedding_grad" in b.ops[0]]
+    dead = [b for b in report.blocks if b.kind == "arena" and b.last < lookup.first and b.bytes > 100_000]
+    assert any(b.offset < lookup.offset + lookup.bytes and lookup.offset < b.offset + b.bytes for b in dead)
+    assert table.weight.grad[:7, 0].tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0]
+
+
 def test_roles_and_origins(step):
     (report,) = step.inspect().programs
     assert report.total("state") == (12, 2 * 4 * (8 * 32 + 32 + 32 * 32 + 32 + 32 * 4 + 4))  # parameters, momentum
@@ -88,7 +110,7 @@ def test_pages_are_well_formed(step, tmp_path):
     drawn = ElementTree.parse(tmp_path / "step.svg").getroot()
     boxes = [e for e in drawn.iter() if e.tag.endswith("rect")]
     assert len(boxes) == sum(b.kind == "arena" for b in report.programs[0].blocks)
-    assert all(len(e) == 1 and "f32[" in e[0].text or "i64[" in e[0].text for e in boxes)
+    assert all(len(e) == 1 and "f32[" in e[0].text or "i64[" in e[0].text or "scratch" in e[0].text for e in boxes)
     report.write_html(tmp_path / "step.html")
     page = (tmp_path / "step.html").read_text()
     assert page.count("<svg") == page.count("</svg>") == 1

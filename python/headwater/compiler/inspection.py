@@ -76,7 +76,7 @@ class ProgramReport:
         self.from_cache: bool = data["from_cache"]  # passes and times are those of the process that compiled it
         self.arena_bytes: int = data["arena_bytes"]
         self.arena_lower_bound: int = data["arena_lower_bound"]
-        self.working_bytes: int = data["memory_bytes"]  # the arena and the scratch of kernels
+        self.working_bytes: int = data["memory_bytes"]  # the arena, where kernels have their scratch, and what else a run needs
         self.steps = [Step(s["op"], s["kernel"], s["origin"], s["body"], s["note"]) for s in data["steps"]]
         once = data.get("once", {"steps": [], "results": [], "runs": 0})
         self.once = [Step(s["op"], s["kernel"], s["origin"], s["body"], s["note"]) for s in once["steps"]]  # when the state changes
@@ -122,8 +122,7 @@ class ProgramReport:
         above = f"{spare / self.arena_lower_bound:.1%} above" if spare else "which is"
         lines = [
             _count(len(self.steps), "kernel call"),
-            f"arena {size_text(self.arena_bytes)}, {above} the most that is alive at once; "
-            f"with the kernels' scratch {size_text(self.working_bytes)}",
+            f"arena {size_text(self.arena_bytes)}, {above} the most that is alive at once, the kernels' scratch included",
         ]
         outside = []
         for kind, name in (("state", "state"), ("argument", "arguments"), ("constant", "constants"), ("output", "outputs")):
@@ -257,6 +256,9 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
             block.origin = block.origin or step["origin"]
             if written:
                 block.ops.append("region" if step["op"] == "_region" else step["op"])
+        offset, size = step["scratch"]
+        if size:
+            blocks.append(Block("arena", size, "scratch", offset, number, number, [f"scratch of {step['op']}"], step["origin"]))
     kept = [b for b in blocks if b.first is not None]
     live = _live(kept, len(data["steps"]))
     if live:

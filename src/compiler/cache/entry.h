@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "chain/chain.h"
 #include "compiler/pipeline.h"
 #include "plan/plan.h"
 
@@ -13,8 +14,9 @@ namespace hw {
 
 struct ProgramPlan {
   Plan plan;
-  std::optional<Plan> once;           // what depends on state alone
-  std::vector<int32_t> once_sources;  // its sources, by source of the graph
+  std::optional<Plan> once;                         // what depends on state alone
+  std::vector<int32_t> once_sources;                // its sources, by source of the graph
+  std::vector<PreparedStep> kernels, once_kernels;  // of both plans, if they were made now
   PipelineResult passes;
   bool from_cache = false;
   std::string note;  // what was wrong with the entry on disk

@@ -29,8 +29,8 @@ std::optional<OnceGraph> take_once(Graph& graph) {
   return once;
 }
 
-Once::Once(Plan plan, std::vector<ProgramSource> sources)
-    : chain_(std::move(plan)), sources_(std::move(sources)), seen_(sources_.size()) {}
+Once::Once(Plan plan, std::vector<PreparedStep> kernels, std::vector<ProgramSource> sources)
+    : chain_(std::move(plan), std::move(kernels)), sources_(std::move(sources)), seen_(sources_.size()) {}
 
 bool Once::same(const Plan& plan, std::span<const ProgramSource> sources) const {
   const auto equal = [](const ProgramSource& a, const ProgramSource& b) {

@@ -33,7 +33,7 @@ std::optional<OnceGraph> take_once(Graph& graph);
 /// Results and what they were computed of. Programs of one function that agree in both share one.
 class Once : public RefCounted {
  public:
-  Once(Plan plan, std::vector<ProgramSource> sources);
+  Once(Plan plan, std::vector<PreparedStep> kernels, std::vector<ProgramSource> sources);
 
   bool same(const Plan& plan, std::span<const ProgramSource> sources) const;
   /// Computed now if the state is other than last time, or may be: memory shared with NumPy and others changes unseen.

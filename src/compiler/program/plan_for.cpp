@@ -19,10 +19,14 @@ ProgramPlan compiled(const Graph& captured, const PipelineOptions& options) {
   ProgramPlan out;
   out.passes = run_pipeline(graph, options);
   if (std::optional<OnceGraph> once = take_once(graph)) {
-    out.once = lower(once->body);
+    Lowered lowered = lower(once->body);
+    out.once = std::move(lowered.plan);
+    out.once_kernels = std::move(lowered.kernels);
     out.once_sources = std::move(once->sources);
   }
-  out.plan = lower(graph);
+  Lowered lowered = lower(graph);
+  out.plan = std::move(lowered.plan);
+  out.kernels = std::move(lowered.kernels);
   return out;
 }
 

@@ -62,14 +62,14 @@ ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outpu
   return parts;
 }
 
-Ref<Once> Workspace::once_for(Plan plan, std::vector<ProgramSource> sources) {
+Ref<Once> Workspace::once_for(Plan plan, std::vector<PreparedStep> kernels, std::vector<ProgramSource> sources) {
   for (const Ref<Once>& o : once_)
     if (o->same(plan, sources)) return o;
   std::erase_if(once_, [](const Ref<Once>& o) { return o->use_count() == 1; });  // of programs that are gone
-  return once_.emplace_back(make_ref<Once>(std::move(plan), std::move(sources)));
+  return once_.emplace_back(make_ref<Once>(std::move(plan), std::move(kernels), std::move(sources)));
 }
 
-Plan Program::planned(const ProgramParts& parts, const PipelineOptions& options) {
+Chain Program::planned(const ProgramParts& parts, const PipelineOptions& options) {
   ProgramPlan made = plan_for(parts.graph, options);
   passes_ = std::move(made.passes);
   from_cache_ = made.from_cache;
@@ -77,9 +77,9 @@ Plan Program::planned(const ProgramParts& parts, const PipelineOptions& options)
   if (made.once) {
     std::vector<ProgramSource> sources;
     for (int32_t s : made.once_sources) sources.push_back(parts.sources[static_cast<size_t>(s)]);
-    once_ = workspace_->once_for(std::move(*made.once), std::move(sources));
+    once_ = workspace_->once_for(std::move(*made.once), std::move(made.once_kernels), std::move(sources));
   }
-  return std::move(made.plan);
+  return Chain(std::move(made.plan), std::move(made.kernels));
 }
 
 Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const PipelineOptions& options)

@@ -20,7 +20,7 @@ class Workspace : public RefCounted {
   void release();
   size_t bytes() const { return bytes_; }
   /// The one that computes this of these, or a new one.
-  Ref<Once> once_for(Plan plan, std::vector<ProgramSource> sources);
+  Ref<Once> once_for(Plan plan, std::vector<PreparedStep> kernels, std::vector<ProgramSource> sources);
 
  private:
   void* data_ = nullptr;
@@ -73,7 +73,7 @@ class Program {
     bool read = false;   // the old gradient is a source
   };
 
-  Plan planned(const ProgramParts& parts, const PipelineOptions& options);
+  Chain planned(const ProgramParts& parts, const PipelineOptions& options);
   const Tensor& source(size_t i, std::span<const Tensor> inputs) const;
   Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;
   void drop_old_gradients(std::span<const Tensor> inputs) const;

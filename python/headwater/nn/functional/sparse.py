@@ -65,6 +65,13 @@ def embedding_bag(
         raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(f"embedding_bag: per_sample_weights needs mode='sum', got {mode!r}")
+    if input.ndim == 2 and offsets is None and mode != "max" and padding_idx is None:
+        bags, length = input.shape  # bags of one length: a sum along an axis
+        rows = embedding(input, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.reshape(bags, length, 1)
+        out = rows.squeeze(1) if length == 1 else rows.sum(1)
+        return out / max(length, 1) if mode == "mean" and length != 1 else out
     flat, bag, bags = _bags(input, offsets, include_last_offset)
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
