@@ -17,13 +17,11 @@ namespace {
 constexpr int64_t kLeastElements = 1 << 15;  // of all pieces together, for which code is generated
 constexpr size_t kMostOutputs = 14;
 
-/// Output sizes from which on the cache cannot hold what is written until it is read.
+/// Output sizes from which on the cache cannot hold what is written until it is read: not above 32 MiB, because a large cache is shared.
+/// HEADWATER_STREAM_BYTES sets another.
 int64_t streaming_bytes() {
-  static const int64_t bytes = [] {
-    const long found = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return std::max<int64_t>(found > 0 ? found : 0, int64_t{16} << 20);
-  }();
-  return bytes;
+  static const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return flag_int("HEADWATER_STREAM_BYTES", std::clamp<int64_t>(cache, int64_t{16} << 20, int64_t{32} << 20));
 }
 
 /// A group over a piece of one size: the shape its code runs on, and the text of the code.

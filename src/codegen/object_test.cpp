@@ -43,6 +43,13 @@ TEST(Object, RunsWhatWasCompiledAndRefusesDamage) {
   }
 }
 
+TEST(Object, EveryInstructionSetHasCode) {
+  std::string why_not;
+  if (!has_llvm(why_not)) GTEST_SKIP() << why_not;
+  for (const char* cpu : {"x86-64-v3", "x86-64-v4"})
+    EXPECT_FALSE(compile_with_llvm(doubling(), cpu, "-prefer-256-bit", why_not).empty()) << cpu << why_not;
+}
+
 TEST(Object, AnErrorInTheTextIsAReason) {
   std::string why_not;
   if (!has_llvm(why_not)) GTEST_SKIP() << why_not;

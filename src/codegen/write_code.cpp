@@ -21,6 +21,8 @@ bool can_write(const FusedNode& node, std::string& why_not) {
 
 namespace {
 
+constexpr int kPrefetchBytes = 1024;
+
 class CodeWriter {
  public:
   CodeWriter(const FusedExpression& e, const CodeStyle& style) : e_(e), style_(style), w_(style.lanes) {}
@@ -40,8 +42,14 @@ class CodeWriter {
   void load(size_t i) {
     const FusedInput& in = e_.inputs[i];
     const std::string from = in.varies ? address(i, in.dtype) : text("%p", i);
+    if (style_.streaming && in.varies) prefetch(from);
     values_.push_back(write_load(w_, from, in.dtype, in.varies));
     dtypes_.push_back(in.dtype);
+  }
+  /// Where much is computed for each element, the machine does not look far enough ahead by itself.
+  void prefetch(const std::string& from) {
+    const std::string ahead = w_.put_varying(text("getelementptr i8, ptr ", from, ", i64 ", kPrefetchBytes));
+    w_.put_last(text("call void @llvm.prefetch.p0(ptr ", ahead, ", i32 0, i32 3, i32 1)"));
   }
   void node(const FusedNode& n) {
     std::vector<std::string> x;
@@ -86,7 +94,7 @@ std::string CodeWriter::function() const {
   s += "  %r1 = add nuw nsw i64 %r, 1\n  %again = icmp ult i64 %r1, %rows\n  br i1 %again, label %row, label %end\n";
   s += "end:\n  ret void\n}\n" + w_.declarations();
   s += "attributes #0 = { nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" }\n";
-  if (style_.streaming) s += "!0 = !{i32 1}\n";
+  if (style_.streaming) s += "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n!0 = !{i32 1}\n";
   return s;
 }
 

@@ -62,6 +62,7 @@ TEST(WriteCode, StreamingStoresAskForWholeVectors) {
   std::string why_not;
   EXPECT_EQ(count(write_code(e, {8, true}, why_not), "align 32, !nontemporal !0"), 1u);
   EXPECT_EQ(count(write_code(e, {8, false}, why_not), "nontemporal"), 0u);
+  EXPECT_EQ(count(write_code(e, {8, true}, why_not), "call void @llvm.prefetch"), 1u);
 }
 
 TEST(WriteCode, WhatIsNoStraightLineIsDeclinedInWords) {

@@ -154,6 +154,14 @@ def test_code_in_place_over_an_input_with_a_ragged_end(monkeypatch):
 
 
 @needs_generator
+@pytest.mark.parametrize("dtype", [hw.float32, hw.bfloat16])
+def test_results_that_are_written_past_the_cache(dtype, monkeypatch):
+    monkeypatch.setenv("HEADWATER_STREAM_BYTES", "1000")
+    x = hw.randn(100_003).to(dtype)  # the last piece is no whole vector
+    same(lambda x, y: (x + y) * y - 1, [x, x * 0.5], monkeypatch)
+
+
+@needs_generator
 def test_inspect_says_what_is_generated_and_why_not(monkeypatch):
     x = hw.randn(64, 100)
     _, whole = run(lambda x: (x * 2 + 1).tanh(), [x], "always", monkeypatch)
