@@ -31,6 +31,7 @@ print(losses, _C.cache_counters(), step.inspect().programs[0].from_cache)
 @pytest.fixture(autouse=True)
 def unverified(verified, monkeypatch):
     monkeypatch.setenv("HEADWATER_VERIFY", "0")  # else nothing comes from the cache
+    monkeypatch.setenv("HEADWATER_CACHE_SIZE", str(1 << 30))
 
 
 @pytest.fixture
