@@ -1,6 +1,8 @@
 // Refusing to read values that are not there.
 #include "core/read_guard.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace hw {
@@ -28,8 +30,10 @@ Tensor abstract_tensor(const TensorSpec& spec) {
   if (s.strides.size() != s.shape.size()) s.strides = contiguous_strides(s.shape);
   int64_t elements = s.numel() ? 1 : 0;
   for (size_t i = 0; i < s.shape.size() && elements; ++i) elements += (s.shape[i] - 1) * s.strides[i];
+  // A byte at least: storage without memory and without bytes is that of an ordinary empty tensor.
+  const int64_t bytes = std::max<int64_t>(elements * dtype_size(s.dtype), 1);
   auto storage = make_ref<Storage>(
-      nullptr, static_cast<size_t>(elements * dtype_size(s.dtype)), +[](void*) {}, nullptr);
+      nullptr, static_cast<size_t>(bytes), +[](void*) {}, nullptr);
   return Tensor::make(std::move(storage), s.dtype, s.shape, s.strides);
 }
 
