@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,8 @@ def exported(theirs: Any, inputs: tuple[np.ndarray, ...], folder: str) -> str:
     import torch
 
     path = f"{folder}/model.onnx"
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the newer exporter needs one more package
         torch.onnx.export(theirs, tuple(torch.from_numpy(x) for x in inputs), path, opset_version=17, dynamo=False)
     return path
 

@@ -16,7 +16,7 @@ namespace fb = flatbuffers;
 namespace pf = plan_file;
 
 // A field that is added to the plan must be written, read, compared (same_plan.cpp) and checked (check.cpp) as well.
-static_assert(sizeof(PlanBuffer) == 24 && sizeof(PlanTensor) == 152 && sizeof(PlanStep) == 168 &&
+static_assert(sizeof(PlanBuffer) == 24 && sizeof(PlanTensor) == 152 && sizeof(PlanStep) == 184 &&
               sizeof(PlanTile) == 352 && sizeof(PlanLoop) == 136 && sizeof(PlanSource) == 176 && sizeof(Plan) == 304);
 
 class Writer {

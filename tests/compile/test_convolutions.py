@@ -15,7 +15,8 @@ class Net(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
-        self.block = nn.Sequential(nn.Conv2d(16, 32, 1), nn.BatchNorm2d(32), nn.ReLU6(), nn.Conv2d(32, 16, 3, padding=1), nn.BatchNorm2d(16))
+        wide = (nn.Conv2d(16, 32, 1), nn.BatchNorm2d(32), nn.ReLU6())
+        self.block = nn.Sequential(*wide, nn.Conv2d(32, 16, 3, padding=1), nn.BatchNorm2d(16))
         self.depth = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.BatchNorm2d(16), nn.SiLU())
         self.gate = nn.Sequential(nn.Conv2d(16, 8, 1), nn.ReLU(), nn.Conv2d(8, 16, 1), nn.Sigmoid())
         self.odd = nn.Conv2d(32, 10, 3, padding=1, groups=2)

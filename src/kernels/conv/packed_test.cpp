@@ -42,13 +42,21 @@ TEST(PackedConv, EveryLayoutAndKernel) {
                                    {}});
     }
   // Blocks of 8 are served on every machine that has oneDNN and more than the scalar instruction set.
-  if (kernel_candidates("_conv2d_packed", DeviceType::CPU).size() > 1 && isa_found() != Isa::Scalar)
+  if (kernel_candidates("_conv2d_packed", DeviceType::CPU).size() > 1 && isa_found() != Isa::Scalar) {
     EXPECT_GE(compared, 10 * 6);
+  }
 }
 
 TEST(PackedConv, BlockedPooling) {
-  // The only kernel: against itself it says nothing; tests/ops/test_packed_conv.py compares it with torch.
-  EXPECT_FALSE(kernel_candidates("_max_pool2d_blocked", DeviceType::CPU).empty());
+  int compared = 0;
+  for (int64_t block : {8, 16})
+    for (int64_t padding : {0, 1})
+      compared += compare_kernels({"_max_pool2d_blocked",
+                                   {spec(DType::F32, {2, 3, 11, 12, block})},
+                                   {spec(DType::F32, {2, 3, padding + 5, (10 + 2 * padding - 1) / 2 + 1, block})},
+                                   {Dims{3}, Dims{2}, Dims{padding}, Dims{1}, false},
+                                   {}});
+  EXPECT_GE(compared, 4);
 }
 
 }  // namespace
