@@ -41,7 +41,8 @@ std::string file_of(const std::string& key) {
 
 std::string kept_folder() {
   const std::string set = flag_text("HEADWATER_CACHE_DIR", "?");
-  if (set != "?") return set.empty() ? set : set + "/kernels";
+  if (set == "off" || set.empty()) return {};
+  if (set != "?") return set + "/kernels";
   const std::string home = flag_text("HOME", "");
   return home.empty() ? home : home + "/.cache/headwater/kernels";
 }
