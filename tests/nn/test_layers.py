@@ -7,6 +7,7 @@ import warnings
 import pytest
 import torch
 from cases import CASES, RANDOM
+from test_lazy import LAYERS as LAZY
 from torch_pairs import close, copy_state, flat, same_forward_and_backward, to_hw
 
 import headwater as hw
@@ -86,7 +87,7 @@ def test_state_dict_round_trip(entry):
 
 
 def test_every_layer_of_the_package_has_a_case():
-    tested = {name for name, *_ in CASES + RANDOM}
+    tested = {name for name, *_ in CASES + RANDOM} | set(LAZY)
     containers = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module"}
     bases = {"RNNBase", "RNNCellBase", "TransformerEncoder", "TransformerDecoder"}  # the last two: inside Transformer
     layers = {

@@ -39,10 +39,25 @@ def test_optional_packages_are_wanted_where_the_distribution_has_them(setup):
     result = setup(
         id="echo 1000",
         apt_cache="exit 0",
-        dpkg_query='case "$*" in *mold*) exit 1;; *) echo "install ok installed";; esac',
+        dpkg_query='case "$*" in *mold*|*ninja-build*) exit 1;; *) echo "install ok installed";; esac',
     )
     assert result.returncode == 1
-    assert "These packages are missing: mold\n" in result.stderr
+    assert "These packages are missing: ninja-build mold\n" in result.stderr
+
+
+def test_optional_packages_alone_stop_nobody(setup, tmp_path):
+    python = tmp_path / "venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho stand-in\n")
+    python.chmod(0o755)
+    result = setup(
+        id="echo 1000",
+        apt_cache="exit 0",
+        dpkg_query='case "$*" in *libllvm19*) exit 1;; *) echo "install ok installed";; esac',
+    )
+    assert result.returncode == 0, result.stderr
+    assert "These packages are missing: libllvm19\n" in result.stderr and "going on without" in result.stderr
+    assert "setup: ready" in result.stdout
 
 
 def test_a_failing_apt_get_stops_the_script(setup):
