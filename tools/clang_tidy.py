@@ -66,7 +66,8 @@ def flags(root: Path) -> list[str]:
         pass
     # oneDNN comes with the virtual environment. <omp.h> is g++'s own header, with an attribute that clang knows in its
     # short form only.
-    found += [f"-isystem{root}/build/release/generated/plan", f"-isystem{sys.prefix}/include", "-idirafter", builtin, "-D__malloc__(...)=__malloc__"]
+    found += [f"-isystem{folder}" for folder in (root / "build/release/generated/plan", f"{sys.prefix}/include")]
+    found += ["-idirafter", builtin, "-D__malloc__(...)=__malloc__"]
     return [*found, "-DHWY_COMPILE_ONLY_STATIC", "-Wno-everything"]
 
 
