@@ -108,3 +108,16 @@ def test_eager_forms():
     assert [t.item() for t in hw.while_loop(lambda i: i < 3, lambda i: i + 1, (hw.tensor(0),))] == [3]
     carry, ys = hw.scan(lambda c, x: (c + x, c), hw.tensor(0.0), hw.tensor([1.0, 2.0, 3.0]), reverse=True)
     assert carry.item() == 6 and ys.numpy().tolist() == [5, 3, 0]
+
+
+def test_a_loop_refuses_to_lose_gradients_of_what_it_closes_over() -> None:
+    w = hw.nn.Parameter(hw.full((3,), 2.0))
+
+    def power(x: hw.Tensor, factor: hw.Tensor) -> hw.Tensor:
+        return hw.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * factor), (hw.tensor(0), x))[1]
+
+    with pytest.raises(hw.CompileError, match="shape \\[3\\] that requires one"):
+        hw.compile(lambda x: power(x, w))(hw.ones(3))
+    assert hw.compile(lambda x: power(x, w.detach()))(hw.ones(3)).tolist() == [8.0, 8.0, 8.0]
+    with hw.no_grad():
+        assert hw.compile(lambda x: power(x, w))(hw.ones(3)).tolist() == [8.0, 8.0, 8.0]

@@ -140,17 +140,26 @@ def while_loop(
             values = _carried(body_fn(*values), values)
         return values
     session: Any = recording.current
-    if hw.is_grad_enabled() and any(v.requires_grad for v in values):
-        raise RuntimeError(
-            "hw.while_loop has no gradient inside a compiled function: its number of turns is not known. Use hw.scan, or run it under "
-            "hw.no_grad()"
-        )
+    differentiable = hw.is_grad_enabled()
+    if differentiable:
+        _refuse_gradients(values)
     with hw.no_grad():
         values = tuple(v.contiguous() for v in values)
         test = _Nested(session, lambda *v: _flag(cond_fn(*v)), values, "condition")
         turn = _Nested(session, lambda *v: _carried(body_fn(*v), values), values, "body")
         inputs = _all_inputs(list(values), test, turn)
+        if differentiable:
+            _refuse_gradients(inputs[len(values) :])  # what the functions close over
         return tuple(session.native.add_control("_while", inputs, [test.body(inputs), turn.body(inputs)]))
+
+
+def _refuse_gradients(tensors: Sequence[Tensor]) -> None:
+    for t in tensors:
+        if t.requires_grad:
+            raise RuntimeError(
+                f"hw.while_loop has no gradient inside a compiled function, as its number of turns is not known, and it reads a tensor of "
+                f"shape {list(t.shape)} that requires one. Use hw.scan, run the loop under hw.no_grad(), or detach() the tensor"
+            )
 
 
 def _flag(value: Any) -> Tensor:
