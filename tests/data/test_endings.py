@@ -59,12 +59,17 @@ def gone(pids, seconds):
     return True
 
 
+def listen():
+    """Ctrl-C counts, also if whoever started the tests in the background had it ignored, which children inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(tmp_path, end, method, persistent="no"):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("{then}", ENDS[end]))
     return subprocess.Popen(
         [sys.executable, str(script), method, persistent],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=listen,
         env={**os.environ, "PYTHONPATH": "python" + os.pathsep + os.environ.get("PYTHONPATH", "")},
     )  # fmt: skip
 
