@@ -16,6 +16,7 @@
 #include "compiler/program/program.h"
 #include "compiler/program/split.h"
 #include "compiler/program/symbols.h"
+#include "compiler/steady.h"
 #include "core/read_guard.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
@@ -118,9 +119,7 @@ PipelineOptions options_for(int64_t memory_budget) {
 /// as it is from call to call.
 PipelineOptions options_for(const Graph& graph, int64_t memory_budget) {
   PipelineOptions options = options_for(memory_budget);
-  options.pass.frozen = true;
-  for (const GraphResult& r : graph.results)
-    options.pass.frozen = options.pass.frozen && r.kind == GraphResult::Kind::Output;
+  options.pass.frozen = gives_outputs_only(graph);
   return options;
 }
 

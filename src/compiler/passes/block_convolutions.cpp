@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/check_graph.h"
+#include "compiler/add_call.h"
 #include "compiler/pass.h"
+#include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/isa.h"
@@ -23,15 +24,13 @@ class Blocking {
  public:
   explicit Blocking(Graph& graph)
       : g_(graph),
-        frozen_(computed_from(graph, 1u << static_cast<unsigned>(GraphSource::Kind::State) |
-                                         1u << static_cast<unsigned>(GraphSource::Kind::Constant))),
+        frozen_(steady_values(graph)),
         r_(graph),
         block_(isa() == Isa::AVX512 && all_divide(16) ? 16 : 8),
         twin_(graph.values.size(), kNone) {}
 
   bool run() {
-    for (const GraphResult& r : g_.results)
-      if (r.kind != GraphResult::Kind::Output) return false;  // not frozen after all
+    if (!gives_outputs_only(g_)) return false;  // not frozen after all
     for (NodeId n = r_.first(); n != kNone;) {
       const NodeId at = n;
       n = r_.next(n);
@@ -52,16 +51,14 @@ class Blocking {
   bool divides(const Dims& shape) const { return shape.size() == 4 && shape[1] % block_ == 0 && numel(shape) > 0; }
   Dims blocked(const Dims& s) const { return {s[0], s[1] / block_, s[2], s[3], block_}; }
 
-  ValueId call(NodeId before, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
-    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, 0, {}}).at(0);
-    return r_.add(before, std::move(op), std::move(inputs), std::move(attrs), spec);
-  }
-  ValueId view(NodeId before, ValueId v, Dims shape) { return call(before, "view", {v}, {std::move(shape)}); }
+  ValueId view(NodeId before, ValueId v, Dims shape) { return add_call(r_, before, "view", {v}, {std::move(shape)}); }
   /// The same elements in another order of axes, one behind the other in memory.
   ValueId reorder(NodeId before, ValueId v, Dims axes) {
-    return call(before, "clone", {call(before, "permute", {v}, {std::move(axes)})}, {});
+    return add_call(r_, before, "clone", {add_call(r_, before, "permute", {v}, {std::move(axes)})}, {});
   }
-  ValueId dense(NodeId before, ValueId v) { return g_.spec(v).contiguous() ? v : call(before, "clone", {v}, {}); }
+  ValueId dense(NodeId before, ValueId v) {
+    return g_.spec(v).contiguous() ? v : add_call(r_, before, "clone", {v}, {});
+  }
 
   /// The blocked form of a plain image, made now if there is none.
   ValueId blocked_value(NodeId before, ValueId v) {
@@ -144,7 +141,8 @@ class Blocking {
     if (!has_fast_kernel(op, {x, w, TensorSpec{}, TensorSpec{}}, out, attrs)) return false;
     const ValueId image = plain ? dense(n, node.inputs[0]) : blocked_value(n, node.inputs[0]);
     const ValueId bias = node.inputs[2] == kNone ? kNone : dense(n, node.inputs[2]);
-    set_twin(node.outputs[0], call(n, op, {image, pack(n, node.inputs[1], c, tile), bias, kNone}, std::move(attrs)));
+    set_twin(node.outputs[0],
+             add_call(r_, n, op, {image, pack(n, node.inputs[1], c, tile), bias, kNone}, std::move(attrs)));
     return true;
   }
 
@@ -178,7 +176,7 @@ class Blocking {
 
   ValueId pack(NodeId n, ValueId weight, const Convolution& c, int64_t tile) {
     const int64_t out = c.w[0], in = c.w[1], h = c.w[2], w = c.w[3], b = block_;
-    if (tile > 0) return call(n, "_winograd_pack_weight", {weight}, {tile});
+    if (tile > 0) return add_call(r_, n, "_winograd_pack_weight", {weight}, {tile});
     const ValueId dense_weight = dense(n, weight);
     if (c.depthwise()) return reorder(n, view(n, dense_weight, {out / b, b, h, w}), {0, 2, 3, 1});
     if (c.groups == 1 && in <= kPlainChannels)
@@ -207,7 +205,7 @@ class Blocking {
     const Node node = g_.node(n);
     if (node.attrs[0].ints().size() != 2 || !r_.unused(node.outputs[1]) || g_.spec(node.inputs[0]).dtype != DType::F32)
       return false;
-    set_twin(node.outputs[0], call(n, "_max_pool2d_blocked", {twin(node.inputs[0])}, node.attrs));
+    set_twin(node.outputs[0], add_call(r_, n, "_max_pool2d_blocked", {twin(node.inputs[0])}, node.attrs));
     return true;
   }
 
@@ -223,7 +221,7 @@ class Blocking {
       std::sort(axes.begin(), axes.end());
       if (axes != Dims{2, 3}) return false;
     }
-    set_twin(node.outputs[0], call(n, "mean", {twin(node.inputs[0])}, {Dims{2, 3}, true, AttrValue()}));
+    set_twin(node.outputs[0], add_call(r_, n, "mean", {twin(node.inputs[0])}, {Dims{2, 3}, true, AttrValue()}));
     return true;
   }
 
@@ -235,7 +233,7 @@ class Blocking {
     for (ValueId v : node.inputs)
       if (!divides(g_.spec(v).shape) || g_.spec(v).dtype != g_.spec(node.outputs[0]).dtype) return false;
     for (ValueId v : node.inputs) inputs.push_back(blocked_value(n, v));
-    set_twin(node.outputs[0], call(n, "cat", std::move(inputs), {int64_t{1}}));
+    set_twin(node.outputs[0], add_call(r_, n, "cat", std::move(inputs), {int64_t{1}}));
     return true;
   }
 

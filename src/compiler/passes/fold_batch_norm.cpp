@@ -1,6 +1,7 @@
 // fold_batch_norm: a scale and shift of each channel after a convolution goes into its weight and bias, when frozen.
-#include "compiler/check_graph.h"
+#include "compiler/add_call.h"
 #include "compiler/pass.h"
+#include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "ir/same_graph.h"
 #include "op/op_def.h"
@@ -14,11 +15,7 @@ namespace {
 /// too, so it is computed once. The result differs by rounding.
 class BatchNorm {
  public:
-  explicit BatchNorm(Graph& graph)
-      : g_(graph),
-        frozen_(computed_from(graph, 1u << static_cast<unsigned>(GraphSource::Kind::State) |
-                                         1u << static_cast<unsigned>(GraphSource::Kind::Constant))),
-        r_(graph) {}
+  explicit BatchNorm(Graph& graph) : g_(graph), frozen_(steady_values(graph)), r_(graph) {}
 
   bool run() {
     for (const GraphResult& r : g_.results)
@@ -61,18 +58,13 @@ class BatchNorm {
 
     Dims by_row(g_.spec(weight).shape.size(), 1);
     by_row[0] = g_.spec(weight).shape[0];
-    const ValueId rows = call(n, "view", {scale}, {by_row});
-    const ValueId scaled = call(n, "mul", {weight, rows}, {});
-    const ValueId moved = bias == kNone ? shift : call(n, "addcmul", {shift, bias, scale}, node.attrs);
+    const ValueId rows = add_call(r_, n, "view", {scale}, {by_row});
+    const ValueId scaled = add_call(r_, n, "mul", {weight, rows}, {});
+    const ValueId moved = bias == kNone ? shift : add_call(r_, n, "addcmul", {shift, bias, scale}, node.attrs);
     const ValueId out = r_.add(n, "convolution", {convolution.inputs[0], scaled, moved}, convolution.attrs, y);
     r_.replace(node.outputs[0], out);
     r_.erase_if_unused(n);
     return true;
-  }
-
-  ValueId call(NodeId before, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
-    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, 0, {}}).at(0);
-    return r_.add(before, std::move(op), std::move(inputs), std::move(attrs), spec);
   }
 
   Graph& g_;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "compiler/add_call.h"
 #include "compiler/check_graph.h"
 #include "compiler/evaluate.h"
 #include "compiler/pass.h"
@@ -133,15 +134,15 @@ class Attention {
 
   ValueId as_four(NodeId at, ValueId v, const Dims& scores) {
     const Dims& s = g_.spec(v).shape;
-    return call(at, "view", {v}, {Dims{scores[0], scores[1], s[1], s[2]}});
+    return add_call(r_, at, "view", {v}, {Dims{scores[0], scores[1], s[1], s[2]}});
   }
 
   ValueId mask_of(NodeId at, const Found& found, const Dims& scores) {
     if (found.mask == kNone) return kNone;
     ValueId mask = found.mask;
-    if (found.hides) mask = call(at, "logical_not", {mask}, {});
-    if (g_.spec(mask).shape != found.scores) mask = call(at, "expand", {mask}, {found.scores, false});
-    return found.scores.size() == 4 ? mask : call(at, "view", {mask}, {scores});
+    if (found.hides) mask = add_call(r_, at, "logical_not", {mask}, {});
+    if (g_.spec(mask).shape != found.scores) mask = add_call(r_, at, "expand", {mask}, {found.scores, false});
+    return found.scores.size() == 4 ? mask : add_call(r_, at, "view", {mask}, {scores});
   }
 
   void fuse(const Found& found) {
@@ -149,7 +150,7 @@ class Attention {
     Dims scores = found.scores;
     if (scores.size() == 3) scores = {scores[0], 1, scores[1], scores[2]};
     const ValueId q = as_four(at, found.q, scores), v = as_four(at, found.v, scores);
-    const ValueId k = call(at, "transpose", {as_four(at, found.kt, scores)}, {int64_t{2}, int64_t{3}});
+    const ValueId k = add_call(r_, at, "transpose", {as_four(at, found.kt, scores)}, {int64_t{2}, int64_t{3}});
     const ValueId mask = mask_of(at, found, scores);
     Node node{"_attention", {q, k, v, mask}, {}, {false, found.scale, mask != kNone}, {}, 0, {}};
     const std::vector<TensorSpec> specs = inferred_outputs(g_, node);
@@ -174,15 +175,10 @@ class Attention {
       if (seen && restride(r_, g_, old, *seen, changes))
         apply_specs(g_, changes);
       else
-        made = call(at, "clone", {made}, {});
+        made = add_call(r_, at, "clone", {made}, {});
     }
-    const ValueId view = call(at, "view", {made}, {shape});
+    const ValueId view = add_call(r_, at, "view", {made}, {shape});
     r_.replace(old, view);
-  }
-
-  ValueId call(NodeId before, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
-    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, 0, {}}).at(0);
-    return r_.add(before, std::move(op), std::move(inputs), std::move(attrs), spec);
   }
 
   Graph& g_;

@@ -2,8 +2,9 @@
 #include <map>
 #include <optional>
 
-#include "compiler/check_graph.h"
+#include "compiler/add_call.h"
 #include "compiler/pass.h"
+#include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "ir/same_graph.h"
 #include "kernels/linalg/packed_linear.h"
@@ -19,15 +20,10 @@ constexpr int64_t kLeastWeight = 1 << 13;  // elements; smaller weights are as f
 /// products are summed in another order than eager kernels take, which rounds differently; what follows them does not.
 class Linears {
  public:
-  explicit Linears(Graph& graph)
-      : g_(graph),
-        frozen_(computed_from(graph, 1u << static_cast<unsigned>(GraphSource::Kind::State) |
-                                         1u << static_cast<unsigned>(GraphSource::Kind::Constant))),
-        r_(graph) {}
+  explicit Linears(Graph& graph) : g_(graph), frozen_(steady_values(graph)), r_(graph) {}
 
   bool run() {
-    for (const GraphResult& r : g_.results)
-      if (r.kind != GraphResult::Kind::Output) return false;  // not frozen after all
+    if (!gives_outputs_only(g_)) return false;  // not frozen after all
     bool changed = false;
     const std::vector<NodeId> nodes = g_.order;
     for (NodeId n : nodes)
@@ -99,8 +95,8 @@ class Linears {
     ValueId& made = packed_.try_emplace({layer.weight, layer.transposed}, kNone).first->second;
     if (made != kNone) return made;
     ValueId weight = layer.weight;
-    if (layer.transposed) weight = call(n, "transpose", {weight}, {int64_t{0}, int64_t{1}});
-    return made = call(n, "_pack_linear_weight", {weight}, {packed_width()});
+    if (layer.transposed) weight = add_call(r_, n, "transpose", {weight}, {int64_t{0}, int64_t{1}});
+    return made = add_call(r_, n, "_pack_linear_weight", {weight}, {packed_width()});
   }
 
   void fuse(NodeId n, const Layer& layer) {
@@ -110,15 +106,10 @@ class Linears {
     const std::string activation = activation_of(g_.node(last).outputs[0], last);
     const ValueId weight = packed(n, layer);
     // At the last node that is replaced: the residual may be made after the product.
-    const ValueId made =
-        call(last, "_linear_packed", {layer.x, weight, layer.bias, residual}, {g_.spec(y).shape.back(), activation});
+    const ValueId made = add_call(r_, last, "_linear_packed", {layer.x, weight, layer.bias, residual},
+                                  {g_.spec(y).shape.back(), activation});
     r_.replace(g_.node(last).outputs[0], made);
     r_.erase_if_unused(last);
-  }
-
-  ValueId call(NodeId before, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
-    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, 0, {}}).at(0);
-    return r_.add(before, std::move(op), std::move(inputs), std::move(attrs), spec);
   }
 
   Graph& g_;

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/check_graph.h"
+#include "compiler/add_call.h"
 #include "compiler/pass.h"
 #include "compiler/restride.h"
+#include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "op/op_def.h"
 
@@ -18,15 +19,10 @@ namespace {
 /// order than those it replaces, which rounds differently.
 class Merge {
  public:
-  explicit Merge(Graph& graph)
-      : g_(graph),
-        frozen_(computed_from(graph, 1u << static_cast<unsigned>(GraphSource::Kind::State) |
-                                         1u << static_cast<unsigned>(GraphSource::Kind::Constant))),
-        r_(graph) {}
+  explicit Merge(Graph& graph) : g_(graph), frozen_(steady_values(graph)), r_(graph) {}
 
   bool run() {
-    for (const GraphResult& r : g_.results)
-      if (r.kind != GraphResult::Kind::Output) return false;         // not frozen after all
+    if (!gives_outputs_only(g_)) return false;                       // not frozen after all
     std::map<std::pair<ValueId, bool>, std::vector<NodeId>> groups;  // by input, and whether there is a bias
     std::vector<std::pair<ValueId, bool>> order;
     for (NodeId n : find_nodes(g_, "linear")) {
@@ -76,14 +72,14 @@ class Merge {
     const NodeId at = group[0];
     const Node first = g_.node(at);
     const ValueId weight = joined(at, group, 1), bias = first.inputs[2] == kNone ? kNone : joined(at, group, 2);
-    const ValueId all = call(at, "linear", {first.inputs[0], weight, bias}, {});
+    const ValueId all = add_call(r_, at, "linear", {first.inputs[0], weight, bias}, {});
     apply_specs(g_, changes);
     int64_t start = 0;
     const int64_t axis = g_.spec(all).ndim() - 1;
     for (NodeId n : group) {
       const ValueId y = g_.node(n).outputs[0];
       const int64_t end = start + g_.spec(y).shape.back();
-      r_.replace(y, call(at, "_slice", {all}, {axis, start, end, int64_t{1}}));
+      r_.replace(y, add_call(r_, at, "_slice", {all}, {axis, start, end, int64_t{1}}));
       start = end;
     }
     for (NodeId n : group) r_.erase(n);
@@ -94,12 +90,7 @@ class Merge {
   ValueId joined(NodeId at, const std::vector<NodeId>& group, size_t slot) {
     std::vector<ValueId> parts;
     for (NodeId n : group) parts.push_back(g_.node(n).inputs[slot]);
-    return call(at, "cat", std::move(parts), {int64_t{0}});
-  }
-
-  ValueId call(NodeId before, std::string op, std::vector<ValueId> inputs, Attrs attrs) {
-    TensorSpec spec = inferred_outputs(g_, Node{op, inputs, {}, attrs, {}, 0, {}}).at(0);
-    return r_.add(before, std::move(op), std::move(inputs), std::move(attrs), spec);
+    return add_call(r_, at, "cat", std::move(parts), {int64_t{0}});
   }
 
   Graph& g_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/pass.h"
+#include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "op/op_def.h"
 
@@ -14,15 +15,10 @@ namespace {
 class Separation {
  public:
   explicit Separation(Graph& graph)
-      : g_(graph),
-        steady_(computed_from(graph, 1u << static_cast<unsigned>(GraphSource::Kind::State) |
-                                         1u << static_cast<unsigned>(GraphSource::Kind::Constant))),
-        basis_(graph.values.size(), 0),
-        map_(graph.values.size(), kNone) {}
+      : g_(graph), steady_(steady_values(graph)), basis_(graph.values.size(), 0), map_(graph.values.size(), kNone) {}
 
   bool run() {
-    for (const GraphResult& r : g_.results)
-      if (r.kind != GraphResult::Kind::Output) return false;
+    if (!gives_outputs_only(g_)) return false;
     find_basis();
     find_results();
     if (results_.empty()) return false;
