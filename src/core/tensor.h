@@ -47,6 +47,9 @@ struct AutogradMeta {
   virtual ~AutogradMeta() = default;
 };
 
+/// What makes a tensor global: its mesh, its split, and the parts that this process holds; defined in eager/.
+struct GlobalMeta : RefCounted {};
+
 /// What a language binding hangs on a tensor: a weak pointer to its wrapper.
 struct TensorBody final : RefCounted {
   Ref<Storage> storage;
@@ -59,6 +62,7 @@ struct TensorBody final : RefCounted {
   Device device;
   Dims shape, strides;
   std::unique_ptr<AutogradMeta> autograd;
+  Ref<GlobalMeta> global;  // null for a tensor of one device
   void* wrapper = nullptr;
 };
 
