@@ -48,6 +48,12 @@ from .overloads import install as _install_overloads  # noqa: E402
 _install_overloads(globals(), Tensor)
 _install_aliases(globals(), Tensor)
 
+from . import _global  # noqa: E402
+from ._global import broadcast as broadcast  # noqa: E402
+from ._global import distribute, from_local, mesh, partial, partial_max, partial_min, partial_sum, signature  # noqa: E402
+
+_global.install(globals())
+
 from . import autograd, memory, random  # noqa: E402
 from .autograd import (  # noqa: E402
     enable_grad,

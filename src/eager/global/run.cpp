@@ -1,0 +1,272 @@
+// Ops on global tensors: choose the signature, box the inputs, run on every hosted rank, wrap the outputs.
+#include <unordered_map>
+
+#include "autograd/node.h"
+#include "base/error.h"
+#include "core/read_guard.h"
+#include "eager/global/boxing.h"
+#include "eager/global/choose.h"
+#include "eager/global_hook.h"
+#include "eager/infer.h"
+#include "eager/prepared.h"
+#include "op/call.h"
+#include "op/created_like.h"
+
+namespace hw {
+
+namespace {
+
+/// What was worked out for one call: kept by signature, as prepared kernels are.
+struct Plan {
+  Signature signature;
+  GlobalChoice choice;
+  std::vector<TensorSpec> out;  // logical
+};
+
+const Place* place_or_null(const Tensor& t) {
+  const GlobalTensor* g = global_of(t);
+  return g ? g->place : nullptr;
+}
+
+const Tensor* first_global(std::span<const Tensor> in) {
+  for (const Tensor& t : in)
+    if (t.defined() && t->global) return &t;
+  return nullptr;
+}
+
+bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0; }
+
+void check_mix(const OpDef& op, std::span<const Tensor> in) {
+  if (t_created_like) return;  // inside of a composite or a gradient, whose constants are the same on every rank
+  const Tensor* global = first_global(in);
+  if (!global) return;
+  for (size_t i = 0; i < in.size(); ++i)
+    check_type(is_number_like(in[i]) || in[i]->global, op.name(), ": '", op.input_def(i, in.size()).name, "', ", in[i],
+               ", is an ordinary tensor, but ", *global, " is global, ", global_of(*global)->place->value,
+               ". Place it with hw.distribute(tensor, mesh, sbp), or take the other whole with full().");
+}
+
+void check_one_mesh(std::span<const Tensor> in, const Mesh& mesh) {
+  for (const Tensor& t : in)
+    if (const GlobalTensor* g = global_of(t))
+      check(g->place->value.mesh == mesh, "the inputs lie on different meshes, ", mesh, " and ", g->place->value.mesh,
+            ". Move one of them with to_global(mesh, sbp).");
+}
+
+GlobalChoice choose(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out,
+                    std::span<const TensorSpec> in_specs, std::span<const TensorSpec> out_specs) {
+  const Mesh& mesh = global_of(*first_global(in))->place->value.mesh;
+  check_one_mesh(in, mesh);
+  GlobalCall call{op, in_specs, attrs, out_specs, mesh, {}, {}};
+  for (const Tensor& t : in) call.have.push_back(place_or_null(t));
+  for (size_t i = 0; i < out_specs.size(); ++i) call.wanted.push_back(i < out.size() ? place_or_null(out[i]) : nullptr);
+  return choose_signature(call);
+}
+
+Plan make_plan(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
+  std::vector<TensorSpec> specs = specs_of(in);
+  Plan plan;
+  explained(op, specs, attrs, [&] {
+    if (op.kind() == OpKind::View)
+      plan.out = {out[0].spec()};
+    else
+      plan.out = infer_call(op, specs, attrs, out).outputs;
+    for (TensorSpec& s : plan.out) s.wrapped = false;
+    plan.choice = choose(op, in, attrs, op.kind() == OpKind::View ? std::span<const Tensor>() : out, specs, plan.out);
+  });
+  return plan;
+}
+
+const Plan& plan_of(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
+  static thread_local std::unordered_map<uint64_t, Plan> plans;
+  Signature key;
+  append_signature(key, op, in, attrs, out);
+  for (const Tensor& t : in) key.push_back(reinterpret_cast<int64_t>(place_or_null(t)));
+  for (const Tensor& t : out) key.push_back(reinterpret_cast<int64_t>(place_or_null(t)));
+  const uint64_t hash = hash_signature(key);
+  if (plans.size() > 4096) plans.clear();
+  Plan& entry = plans[hash];
+  if (!(entry.signature == key) || t_fixed_signature) {
+    entry.signature.clear();
+    entry = make_plan(op, in, attrs, out);
+    if (!t_fixed_signature) entry.signature = key;
+  }
+  return entry;
+}
+
+/// Every input as each hosted rank gets it: lists[input][rank]; empty where the tensor itself serves all.
+std::vector<Tensors> boxed(std::span<const Tensor> in, const std::vector<const Place*>& places) {
+  std::vector<Tensors> lists(in.size());
+  for (size_t i = 0; i < in.size(); ++i)
+    if (places[i]) lists[i] = in[i]->global ? boxed_parts(in[i], places[i]) : parts_of_whole(in[i], places[i]);
+  return lists;
+}
+
+Tensors of_rank(std::span<const Tensor> in, const std::vector<Tensors>& lists, size_t rank) {
+  Tensors local(in.begin(), in.end());
+  for (size_t i = 0; i < in.size(); ++i)
+    if (!lists[i].empty()) local[i] = lists[i][rank];
+  return local;
+}
+
+/// The attributes of a rank; `room` holds them where they are its own.
+const Attrs& attrs_of(const GlobalChoice& choice, const Attrs& attrs, size_t rank, Attrs& room) {
+  if (choice.shape_attr < 0) return attrs;
+  room = attrs;
+  room[static_cast<size_t>(choice.shape_attr)] = choice.local_shapes[rank];
+  return room;
+}
+
+/// Puts results into tensors that exist, where these lie.
+void write_back(const Tensor& to, const TensorSpec& spec, const Place* place, Tensors parts) {
+  static const Op copy{"copy_"};
+  const GlobalTensor& g = *global_of(to);
+  if (!(g.place == place)) parts = boxed_parts(make_global(spec, place, std::move(parts)), g.place);
+  for (size_t r = 0; r < parts.size(); ++r) {
+    Tensor out = g.parts[r];
+    const Tensor in[2] = {out, parts[r]};
+    execute_here(copy.def(), in, copy.def().default_attrs(), {&out, 1});
+  }
+}
+
+void check_writable(const OpDef& op, std::span<const Tensor> out) {
+  for (const Tensor& t : out) {
+    if (!t.defined()) continue;
+    const GlobalTensor* g = global_of(t);
+    check_type(g, op.name(), ": the result is global and cannot be written into the ordinary tensor ", t);
+    check_runtime(!g->moved_view, op.name(), ": ", t,
+                  " was made by a view whose global tensor is split along the axis that was cut, so that it is a copy: "
+                  "writing to it would not change that tensor. Give it another SBP with to_global first.");
+  }
+}
+
+void run_on_ranks(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out,
+                  const Plan& plan) {
+  const GlobalChoice& c = plan.choice;
+  const std::vector<Tensors> lists = boxed(in, c.in);
+  std::vector<Tensors> results(out.size());
+  std::vector<bool> direct(out.size());
+  for (size_t k = 0; k < out.size(); ++k) direct[k] = out[k].defined() && global_of(out[k])->place == c.out[k];
+  Attrs room;
+  const size_t ranks = c.out.empty() ? 0 : c.out[0]->here.size();
+  for (size_t r = 0; r < ranks; ++r) {
+    Tensors local = of_rank(in, lists, r), made(out.size());
+    for (size_t k = 0; k < out.size(); ++k)
+      if (direct[k]) made[k] = global_of(out[k])->parts[r];
+    execute_here(op, local, attrs_of(c, attrs, r, room), made);
+    for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(made[k]));
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    if (!out[k].defined())
+      out[k] = make_global(plan.out[k], c.out[k], std::move(results[k]));
+    else if (!direct[k])
+      write_back(out[k], plan.out[k], c.out[k], std::move(results[k]));
+  }
+}
+
+/// Copies of what each hosted rank holds of a value.
+Tensors dealt(const Tensor& whole, const Place* place) {
+  static const Op clone{"clone"};
+  Tensors parts = parts_of_whole(whole, place);
+  for (Tensor& p : parts) {
+    Tensor copy;
+    execute_here(clone.def(), {&p, 1}, clone.def().default_attrs(), {&copy, 1});
+    p = copy;
+  }
+  return parts;
+}
+
+/// Random numbers are counted by the element's index in the whole: every process draws the whole and keeps its part.
+void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out,
+               const Tensor& model) {
+  const Placement near = without_partial(global_of(model)->place->value);
+  const Place* whole = place_of(whole_on(near.mesh));
+  Tensors local(in.begin(), in.end()), made(out.size());
+  for (Tensor& t : local)
+    if (t.defined() && t->global) t = boxed_parts(t, whole).at(0);
+  execute_here(op, local, attrs, made);
+  for (size_t k = 0; k < out.size(); ++k) {
+    const bool fits = made[k].shape() == model.shape();
+    const Place* place = out[k].defined() ? global_of(out[k])->place : fits ? place_of(near) : whole;
+    Tensors parts = dealt(made[k], place);
+    if (out[k].defined())
+      write_back(out[k], made[k].spec(), place, std::move(parts));
+    else
+      out[k] = make_global(made[k].spec(), place, std::move(parts));
+  }
+}
+
+/// Ops without tensor inputs inside of a composite or a gradient: zeros_like, rand_like.
+bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  for (const Tensor& t : in)
+    if (t.defined()) return false;
+  for (const Tensor& t : out)
+    if (t.defined()) return false;
+  if (!t_created_like) return false;
+  run_whole(op, in, attrs, out, *t_created_like);
+  return true;
+}
+
+bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  static const OpDef& boxing = get_op("_boxing");
+  if (&op == &boxing) {
+    run_boxing(in[0], attrs, out);
+    return true;
+  }
+  const Tensor* model = first_global(in);
+  if (!model) return create(op, in, attrs, out);
+  check_mix(op, in);
+  check_writable(op, out);
+  if (op.is_random())
+    run_whole(op, in, attrs, out, *model);
+  else
+    run_on_ranks(op, in, attrs, out, plan_of(op, in, attrs, out));
+  return true;
+}
+
+/// The view of one part. Where its memory does not allow it, of a copy; `copied` says so.
+Tensor local_view(const OpDef& op, const Tensor& part, const Attrs& attrs, const Tensor& logical, bool& copied) {
+  static const Op copy{"copy_"};
+  Tensor x = part, y;
+  const bool by_strides = op.name() == "as_strided" && part.shape() == logical.shape();
+  if (!by_strides || part.strides() == logical.strides()) try {
+      view_here(op, {&x, 1}, attrs, {&y, 1});
+      return y;
+    } catch (const Error&) {
+    }
+  copied = true;
+  x = by_strides ? Tensor::empty_strided(logical.shape(), logical.strides(), part.dtype())
+                 : Tensor::empty(part.shape(), part.dtype());
+  const Tensor both[2] = {x, part};
+  execute_here(copy.def(), both, copy.def().default_attrs(), {&x, 1});
+  view_here(op, {&x, 1}, attrs, {&y, 1});
+  return y;
+}
+
+bool view_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const GlobalTensor* x = global_of(in[0]);
+  if (!x) return false;
+  view_here(op, in, attrs, out);  // the logical one: its errors, its place in the storage
+  const Plan& plan = plan_of(op, in, attrs, out);
+  const GlobalChoice& c = plan.choice;
+  bool copied = x->moved_view || !(c.in[0] == x->place);
+  const Tensors parts = c.in[0] == x->place ? x->parts : boxed_parts(in[0], c.in[0]);
+  auto meta = make_ref<GlobalTensor>();
+  meta->place = c.out[0];
+  Attrs room;
+  for (size_t r = 0; r < parts.size(); ++r)
+    meta->parts.push_back(local_view(op, parts[r], attrs_of(c, attrs, r, room), in[0], copied));
+  if (copied) out[0] = abstract_tensor(plan.out[0]);
+  meta->moved_view = copied;
+  out[0]->global = std::move(meta);
+  if (!copied) track_view(out[0], in[0]);
+  return true;
+}
+
+constexpr GlobalHook kHook{&execute_global, &view_global, &check_mix};
+
+}  // namespace
+
+void use_global_tensors() { g_global_hook.store(&kHook, std::memory_order_relaxed); }
+
+}  // namespace hw
