@@ -8,6 +8,7 @@
 #include "bind/bind.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
+#include "op/created_like.h"
 #include "op/math.h"
 #include "sbp/transfer.h"
 
@@ -175,6 +176,7 @@ void bind_global(nb::module_& m) {
   bind_sbp(m);
   m.def("to_global", &to_global);
   m.def("from_local", &from_local, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def("count_implicit_broadcast", [](int by) { t_implicit_broadcast += by; });
   m.def("local_parts", &local_parts);
   m.def("full", [](nb::handle t) { return object_of(whole_of(tensor_argument(t.ptr(), "full"))); });
   m.def("is_global", [](nb::handle t) { return bool(tensor_argument(t.ptr(), "is_global")->global); });

@@ -50,7 +50,17 @@ _install_aliases(globals(), Tensor)
 
 from . import _global  # noqa: E402
 from ._global import broadcast as broadcast  # noqa: E402
-from ._global import distribute, from_local, mesh, partial, partial_max, partial_min, partial_sum, signature  # noqa: E402
+from ._global import (  # noqa: E402
+    distribute,
+    from_local,
+    implicit_broadcast,
+    mesh,
+    partial,
+    partial_max,
+    partial_min,
+    partial_sum,
+    signature,
+)
 
 _global.install(globals())
 
@@ -67,7 +77,7 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
-_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization"}
+_LAZY = {"distributed", "nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -1,14 +1,16 @@
 """Global tensors: meshes, SBP, and what Tensor offers for them. See docs/guide/many-devices.md."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import _C
 from ._C import Tensor
 from ._shapes import _named
 
-__all__ = ["mesh", "broadcast", "partial", "partial_sum", "partial_max", "partial_min", "distribute", "from_local", "signature"]
+__all__ = ["mesh", "broadcast", "partial", "partial_sum", "partial_max", "partial_min", "distribute", "from_local", "signature",
+           "implicit_broadcast"]
 
 broadcast = _C.sbp_broadcast
 partial_sum, partial_max, partial_min = _C.sbp_partial_sum, _C.sbp_partial_max, _C.sbp_partial_min
@@ -62,6 +64,20 @@ def signature(op: str, *axes: tuple[Sequence[Any], Sequence[Any]]) -> Any:
     Raises ValueError, when the op is called, with the legal signatures if this is none of them.
     """
     return _C.fix_signature(op, axes)
+
+
+@contextmanager
+def implicit_broadcast() -> Iterator[None]:
+    """A context in which an ordinary tensor beside a global one is taken as a value that every process holds, and that every rank uses.
+
+    Without it this is an error, since the tensor could be another one on each process. Modules placed with Module.to_global
+    run in it.
+    """
+    _C.count_implicit_broadcast(1)
+    try:
+        yield
+    finally:
+        _C.count_implicit_broadcast(-1)
 
 
 def _method(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,9 @@ namespace hw {
 /// The global tensor that ops without tensor inputs follow, while a composite or a gradient of it runs on this thread.
 inline thread_local const Tensor* t_created_like = nullptr;
 
+/// Whether ordinary tensors beside global ones are taken as the same on every rank, where the user says so; a depth.
+inline thread_local int t_implicit_broadcast = 0;
+
 /// Makes the first global tensor of a list the model for a scope; none in it: nothing changes.
 class CreatedLike {
  public:

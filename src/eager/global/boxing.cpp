@@ -114,7 +114,7 @@ bool shares(const Tensor& t, const Tensors& with) {
 
 Tensors boxed_parts(const Tensor& t, const Place* to) {
   const GlobalTensor& g = *global_of(t);
-  Tensors parts = g.parts;
+  Tensors parts = parts_of(t);
   if (g.place == to) return parts;
   for (const TransferList& step : boxing_steps(g.place->value, to->value, sizes(t.shape())))
     parts = moved(step, t.shape(), t.dtype(), parts);

@@ -3,9 +3,9 @@
 
 #include "autograd/node.h"
 #include "base/error.h"
-#include "core/read_guard.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
+#include "eager/global/views.h"
 #include "eager/global_hook.h"
 #include "eager/infer.h"
 #include "eager/prepared.h"
@@ -37,13 +37,16 @@ const Tensor* first_global(std::span<const Tensor> in) {
 bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0; }
 
 void check_mix(const OpDef& op, std::span<const Tensor> in) {
-  if (t_created_like) return;  // inside of a composite or a gradient, whose constants are the same on every rank
+  if (t_created_like || t_implicit_broadcast)
+    return;  // constants of a composite or a gradient are the same on every rank
   const Tensor* global = first_global(in);
   if (!global) return;
   for (size_t i = 0; i < in.size(); ++i)
-    check_type(is_number_like(in[i]) || in[i]->global, op.name(), ": '", op.input_def(i, in.size()).name, "', ", in[i],
-               ", is an ordinary tensor, but ", *global, " is global, ", global_of(*global)->place->value,
-               ". Place it with hw.distribute(tensor, mesh, sbp), or take the other whole with full().");
+    check_type(
+        is_number_like(in[i]) || in[i]->global, op.name(), ": '", op.input_def(i, in.size()).name, "', ", in[i],
+        ", is an ordinary tensor, but ", *global, " is global, ", global_of(*global)->place->value,
+        ". Place it with hw.distribute(tensor, mesh, sbp), or take the other whole with full(). If it is the same on "
+        "every process, hw.implicit_broadcast() lets the two meet.");
 }
 
 void check_one_mesh(std::span<const Tensor> in, const Mesh& mesh) {
@@ -117,26 +120,11 @@ const Attrs& attrs_of(const GlobalChoice& choice, const Attrs& attrs, size_t ran
   return room;
 }
 
-/// Puts results into tensors that exist, where these lie.
-void write_back(const Tensor& to, const TensorSpec& spec, const Place* place, Tensors parts) {
-  static const Op copy{"copy_"};
-  const GlobalTensor& g = *global_of(to);
-  if (!(g.place == place)) parts = boxed_parts(make_global(spec, place, std::move(parts)), g.place);
-  for (size_t r = 0; r < parts.size(); ++r) {
-    Tensor out = g.parts[r];
-    const Tensor in[2] = {out, parts[r]};
-    execute_here(copy.def(), in, copy.def().default_attrs(), {&out, 1});
-  }
-}
-
 void check_writable(const OpDef& op, std::span<const Tensor> out) {
   for (const Tensor& t : out) {
     if (!t.defined()) continue;
     const GlobalTensor* g = global_of(t);
     check_type(g, op.name(), ": the result is global and cannot be written into the ordinary tensor ", t);
-    check_runtime(!g->moved_view, op.name(), ": ", t,
-                  " was made by a view whose global tensor is split along the axis that was cut, so that it is a copy: "
-                  "writing to it would not change that tensor. Give it another SBP with to_global first.");
   }
 }
 
@@ -152,15 +140,17 @@ void run_on_ranks(const OpDef& op, std::span<const Tensor> in, const Attrs& attr
   for (size_t r = 0; r < ranks; ++r) {
     Tensors local = of_rank(in, lists, r), made(out.size());
     for (size_t k = 0; k < out.size(); ++k)
-      if (direct[k]) made[k] = global_of(out[k])->parts[r];
+      if (direct[k]) made[k] = parts_of(out[k])[r];
     execute_here(op, local, attrs_of(c, attrs, r, room), made);
     for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(made[k]));
   }
   for (size_t k = 0; k < out.size(); ++k) {
     if (!out[k].defined())
       out[k] = make_global(plan.out[k], c.out[k], std::move(results[k]));
-    else if (!direct[k])
-      write_back(out[k], plan.out[k], c.out[k], std::move(results[k]));
+    else if (direct[k])
+      written(out[k]);
+    else
+      write_parts(out[k], plan.out[k], c.out[k], std::move(results[k]));
   }
 }
 
@@ -176,6 +166,15 @@ Tensors dealt(const Tensor& whole, const Place* place) {
   return parts;
 }
 
+/// Whether a new tensor can be split as the model is: it has the same sizes there. One with strides of its own is for views of any
+/// kind.
+bool lies_like(const Tensor& t, const Tensor& model, const Placement& near) {
+  if (t.ndim() != model.ndim() || !t.contiguous()) return false;
+  for (const Sbp& s : near.sbp)
+    if (s.is_split() && t.size(s.axis) != model.size(s.axis)) return false;
+  return true;
+}
+
 /// Random numbers are counted by the element's index in the whole: every process draws the whole and keeps its part.
 void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out,
                const Tensor& model) {
@@ -186,11 +185,12 @@ void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, 
     if (t.defined() && t->global) t = boxed_parts(t, whole).at(0);
   execute_here(op, local, attrs, made);
   for (size_t k = 0; k < out.size(); ++k) {
-    const bool fits = made[k].shape() == model.shape();
-    const Place* place = out[k].defined() ? global_of(out[k])->place : fits ? place_of(near) : whole;
+    const Place* place = out[k].defined()                  ? global_of(out[k])->place
+                         : lies_like(made[k], model, near) ? place_of(near)
+                                                           : whole;
     Tensors parts = dealt(made[k], place);
     if (out[k].defined())
-      write_back(out[k], made[k].spec(), place, std::move(parts));
+      write_parts(out[k], made[k].spec(), place, std::move(parts));
     else
       out[k] = make_global(made[k].spec(), place, std::move(parts));
   }
@@ -224,42 +224,17 @@ bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& at
   return true;
 }
 
-/// The view of one part. Where its memory does not allow it, of a copy; `copied` says so.
-Tensor local_view(const OpDef& op, const Tensor& part, const Attrs& attrs, const Tensor& logical, bool& copied) {
-  static const Op copy{"copy_"};
-  Tensor x = part, y;
-  const bool by_strides = op.name() == "as_strided" && part.shape() == logical.shape();
-  if (!by_strides || part.strides() == logical.strides()) try {
-      view_here(op, {&x, 1}, attrs, {&y, 1});
-      return y;
-    } catch (const Error&) {
-    }
-  copied = true;
-  x = by_strides ? Tensor::empty_strided(logical.shape(), logical.strides(), part.dtype())
-                 : Tensor::empty(part.shape(), part.dtype());
-  const Tensor both[2] = {x, part};
-  execute_here(copy.def(), both, copy.def().default_attrs(), {&x, 1});
-  view_here(op, {&x, 1}, attrs, {&y, 1});
-  return y;
-}
-
 bool view_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   const GlobalTensor* x = global_of(in[0]);
   if (!x) return false;
   view_here(op, in, attrs, out);  // the logical one: its errors, its place in the storage
-  const Plan& plan = plan_of(op, in, attrs, out);
-  const GlobalChoice& c = plan.choice;
-  bool copied = x->moved_view || !(c.in[0] == x->place);
-  const Tensors parts = c.in[0] == x->place ? x->parts : boxed_parts(in[0], c.in[0]);
-  auto meta = make_ref<GlobalTensor>();
-  meta->place = c.out[0];
+  const GlobalChoice& c = plan_of(op, in, attrs, out).choice;
   Attrs room;
-  for (size_t r = 0; r < parts.size(); ++r)
-    meta->parts.push_back(local_view(op, parts[r], attrs_of(c, attrs, r, room), in[0], copied));
-  if (copied) out[0] = abstract_tensor(plan.out[0]);
-  meta->moved_view = copied;
-  out[0]->global = std::move(meta);
-  if (!copied) track_view(out[0], in[0]);
+  std::vector<Attrs> local;
+  if (c.shape_attr >= 0)
+    for (size_t r = 0; r < c.local_shapes.size(); ++r) local.push_back(attrs_of(c, attrs, r, room));
+  make_global_view(out[0], in[0], {in[0], &op, attrs, c.in[0], std::move(local)}, c.out[0]);
+  track_view(out[0], in[0]);
   return true;
 }
 

@@ -412,15 +412,10 @@ class Module(Stateful):
         return self._apply(convert)
 
     def to_global(self: Self, mesh: Any, sbp: Any) -> Self:
-        """Places all parameters, their gradients and all buffers on a mesh, in place.
+        """Places all parameters, their gradients and all buffers on a mesh, in place: see hw.distributed.place_module."""
+        from ...distributed import place_module
 
-        Every process must hold the same values before, as after the same hw.manual_seed.
-
-        Args:
-            mesh: as hw.mesh makes it.
-            sbp: one for each axis of the mesh, as [hw.broadcast]; or a function that gets a tensor and returns that.
-        """
-        return self._apply(lambda tensor: tensor.to_global(mesh, sbp(tensor) if callable(sbp) else sbp))
+        return place_module(self, mesh, sbp)
 
     def type(self: Self, dst_type: Any) -> Self:
         """Casts all parameters and buffers."""
