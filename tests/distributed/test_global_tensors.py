@@ -154,7 +154,7 @@ def test_a_signature_can_be_fixed_and_a_wrong_one_names_the_legal_ones():
         assert nn.functional.linear(x, w).sbp == [S(0)]
     assert nn.functional.linear(x, w).sbp == [B]
     wrong = hw.signature("linear", ([S(1), B, B], [S(0)]))
-    message = r"linear\(input=f32\[6, 4\], .*\): SBP 'S\(1\), B, B -> S\(0\)' is not legal here; legal are: B, B, B -> B; S\(0\), B, B -> S\(0\);"
+    message = r"linear\(.*\): SBP 'S\(1\), B, B -> S\(0\)' is not legal here; legal are: B, B, B -> B; S\(0\), B, B -> S\(0\);"
     with wrong, pytest.raises(ValueError, match=message):
         nn.functional.linear(x, w)
     with hw.signature("linear", ([B, B, B], [B]), ([B, B, B], [B])), pytest.raises(ValueError, match="has 1 axes, but signatures for 2"):

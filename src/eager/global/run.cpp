@@ -1,6 +1,7 @@
 // Ops on global tensors: choose the signature, box the inputs, run on every hosted rank, wrap the outputs.
 #include <unordered_map>
 
+#include "autograd/mode.h"
 #include "autograd/node.h"
 #include "base/error.h"
 #include "eager/global/boxing.h"
@@ -11,6 +12,7 @@
 #include "eager/prepared.h"
 #include "op/call.h"
 #include "op/created_like.h"
+#include "op/split_draw.h"
 
 namespace hw {
 
@@ -196,6 +198,31 @@ void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, 
   }
 }
 
+/// A draw that does not depend on the values of its input, which stays where it is.
+void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, SplitDraw draw) {
+  const Place* place = place_of(without_partial(global_of(x)->place->value));
+  const Tensor one = Tensor::scalar(Scalar(1.0), x.dtype());
+  const Tensor ones = one.alias(x.shape(), Dims(x.shape().size(), 0), 0);
+  Tensors drawn(out.size());
+  execute_here(op, {&ones, 1}, attrs, drawn);
+  std::vector<Tensors> shares;
+  for (const Tensor& t : drawn) shares.push_back(dealt(t, place));
+  const Tensors inputs = boxed_parts(x, place);
+  std::vector<Tensors> results(out.size());
+  GradModeGuard untracked(false);
+  for (size_t r = 0; r < inputs.size(); ++r) {
+    Tensors mine;
+    for (const Tensors& s : shares) mine.push_back(s[r]);
+    Tensors y = draw(inputs[r], mine, attrs);
+    for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(y[k]));
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    TensorSpec spec = drawn[k].spec();
+    spec.strides = contiguous_strides(spec.shape);
+    out[k] = make_global(spec, place, std::move(results[k]));
+  }
+}
+
 /// Ops without tensor inputs inside of a composite or a gradient: zeros_like, rand_like.
 bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   for (const Tensor& t : in)
@@ -217,7 +244,10 @@ bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& at
   if (!model) return create(op, in, attrs, out);
   check_mix(op, in);
   check_writable(op, out);
-  if (op.is_random())
+  const SplitDraw draw = op.is_random() && !out[0].defined() ? split_draw_of(op) : nullptr;
+  if (draw)
+    run_split_draw(op, in[0], attrs, out, draw);
+  else if (op.is_random())
     run_whole(op, in, attrs, out, *model);
   else
     run_on_ranks(op, in, attrs, out, plan_of(op, in, attrs, out));
