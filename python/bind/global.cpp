@@ -178,6 +178,11 @@ void bind_global(nb::module_& m) {
   m.def("from_local", &from_local, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("count_implicit_broadcast", [](int by) { t_implicit_broadcast += by; });
   m.def("local_parts", &local_parts);
+  m.def("set_gradient_sbp", [](nb::handle leaf, nb::handle sbp) {
+    const Tensor& t = tensor_argument(leaf.ptr(), "set_gradient_sbp");
+    const Mesh& mesh = global_argument(t, "set_gradient_sbp").place->value.mesh;
+    global_of(t)->gradient = place_from(mesh, sbp, t.ndim());
+  });
   m.def("full", [](nb::handle t) { return object_of(whole_of(tensor_argument(t.ptr(), "full"))); });
   m.def("is_global", [](nb::handle t) { return bool(tensor_argument(t.ptr(), "is_global")->global); });
   m.def("mesh_of",

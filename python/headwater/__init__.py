@@ -94,6 +94,10 @@ def __getattr__(name: str) -> _Any:
         from . import compiler
 
         return getattr(compiler, name)
+    if name == "parallelize":
+        from .distributed import parallelize
+
+        return parallelize
     if name == "autocast":
         from .amp import autocast
 
@@ -102,4 +106,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "compile", "CompileError", "cond", "while_loop", "scan"})
+    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "parallelize", "compile", "CompileError", "cond", "while_loop", "scan"})

@@ -49,7 +49,21 @@ def _tensors(value: Any) -> Iterator[hw.Tensor]:
             yield from _tensors(v)
 
 
-def _enter(module: nn.Module, args: Any, kwargs: Any) -> None:
+def placed(value: Any, mesh: Any, sbp: Any) -> Any:
+    """The value with every ordinary tensor in it placed; 0-d ones stay."""
+    if isinstance(value, hw.Tensor):
+        return value if value.is_global or value.ndim == 0 else value.to_global(mesh, sbp)
+    if isinstance(value, Mapping):
+        return {k: placed(v, mesh, sbp) for k, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(placed(v, mesh, sbp) for v in value))
+    return type(value)(placed(v, mesh, sbp) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _enter(module: nn.Module, args: Any, kwargs: Any) -> Any:
+    batch = module.__dict__.get("_batch_place")
+    if batch is not None:  # of hw.parallelize
+        args, kwargs = placed(args, *batch), placed(kwargs, *batch)
     for t in _tensors([args, kwargs]):
         if t.ndim and not t.is_global:
             raise TypeError(
@@ -58,6 +72,7 @@ def _enter(module: nn.Module, args: Any, kwargs: Any) -> None:
             )
     module.__dict__["_entered"] += 1
     hw._C.count_implicit_broadcast(1)
+    return args, kwargs
 
 
 def _leave(module: nn.Module, args: Any, output: Any) -> None:

@@ -177,7 +177,8 @@ Tensor whole_of(const Tensor& t) {
 
 static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
   const GlobalTensor* g = global_of(leaf);
-  return g ? to_place(gradient, place_of(without_partial(g->place->value))) : whole_of(gradient);
+  if (!g) return whole_of(gradient);
+  return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
 }
 
 [[maybe_unused]] static const bool g_installed = (set_whole_of_global(&whole_of), set_place_gradient(&like_leaf), true);
