@@ -136,5 +136,7 @@ void bind_optim(nanobind::module_& m);
 void bind_compile(nanobind::module_& m);
 void bind_tuning(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_global(nanobind::module_& m);
+void bind_call_recorder(nanobind::module_& m);
 
 }  // namespace hw::bind

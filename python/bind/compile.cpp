@@ -85,6 +85,8 @@ void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool siz
   key.push_back(mode_key());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
+    check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
+                  " is one; call the function without it");
     size_t first = 0;  // the first argument on the same memory
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
     const bool leaf = is_leaf(t);
