@@ -91,6 +91,12 @@ def opsets_of(model: Any, name: str) -> dict[str, int]:
     newest = onnx.defs.onnx_opset_version()
     if "" not in found and (found or not model.opset_import):
         found[""] = newest if found else 1
+    if found[""] < OLDEST_OPSET:
+        try:
+            model.CopyFrom(onnx.version_converter.convert_version(model, OLDEST_OPSET))
+            found[""] = OLDEST_OPSET
+        except Exception:  # the error below says what is supported
+            pass
     opset = found[""]
     if not OLDEST_OPSET <= opset <= newest:
         raise OnnxError(

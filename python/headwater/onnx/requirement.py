@@ -9,6 +9,7 @@ try:
     import onnx.helper
     import onnx.inliner
     import onnx.numpy_helper
+    import onnx.version_converter
 except ImportError as error:
     raise ImportError(
         "hw.onnx needs the package 'onnx', which reads and writes ONNX files: pip install 'headwater[onnx]' (or pip install onnx)"

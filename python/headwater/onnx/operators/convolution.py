@@ -67,9 +67,11 @@ def _cut(node: Node, full: list[int], stride: list[int], sizes: list[int], rank:
         pads = node.attr("pads", [0] * (2 * rank)) if auto == "NOTSET" else [0] * (2 * rank)
         return pads[:rank], pads[rank:]
     totals = [f - w for f, w in zip(full, wanted[-rank:])]
-    halves = [t // 2 for t in totals]
+    halves = [max(t, 0) // 2 for t in totals]
     rest = [t - h for t, h in zip(totals, halves)]
-    return (halves, rest) if auto != "SAME_LOWER" else (rest, halves)
+    if auto == "SAME_UPPER":
+        return halves, rest
+    return [r if t > 0 else h for t, h, r in zip(totals, halves, rest)], [h if t > 0 else r for t, h, r in zip(totals, halves, rest)]
 
 
 @op("DeformConv")

@@ -18,6 +18,8 @@ def _sum_square(x: Any, axes: list[int], keep: bool) -> Any:
 def _extreme(function: Callable[..., Any], sign: int) -> Callable[..., Any]:
     def reduce(x: Any, axes: list[int], keep: bool) -> Any:
         if x.dtype == hw.bool:
+            if x.numel() == 0:
+                return hw.full_like(hw.sum(x, axes, keep), 0 if sign > 0 else 1).to(hw.bool)
             return function(x.to(hw.uint8), axes, keep).to(hw.bool)
         if x.numel() == 0:
             worst = -sign * float("inf") if x.is_floating_point() else (hw.iinfo(x.dtype).min if sign > 0 else hw.iinfo(x.dtype).max)

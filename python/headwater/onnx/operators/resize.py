@@ -26,7 +26,7 @@ def _positions(how: str, size: int, new: int, scale: float, roi: tuple[float, fl
     if how == "pytorch_half_pixel":
         return (x + 0.5) / scale - 0.5 if new > 1 else np.zeros(new)
     if how == "align_corners":
-        return x * (size - 1) / (new - 1) if new > 1 else np.zeros(new)
+        return x * (size - 1) / (size * scale - 1) if new > 1 else np.zeros(new)
     if how == "asymmetric":
         return x / scale
     if how == "tf_half_pixel_for_nn":

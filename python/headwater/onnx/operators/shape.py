@@ -284,4 +284,5 @@ def depth_to_space(node: Node, x: Any) -> Any:
 def space_to_depth(node: Node, x: Any) -> Any:
     n, c, h, w = x.shape
     b = node.attr("blocksize")
-    return x.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
+    order = (0, 3, 5, 1, 2, 4) if node.attr("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    return x.reshape(n, c, h // b, b, w // b, b).permute(order).reshape(n, c * b * b, h // b, w // b)
