@@ -65,7 +65,7 @@ class OnnxModule(nn.Module):
         self.output_specs = [Declared(o) for o in proto.graph.output]
         self._graph, self._file = graph, name
         for weight, (array, trained) in reader.weights.items():
-            data = hw.from_numpy(np.array(array))
+            data = tensor(array).clone()  # memory shared with NumPy would count as changing at any time
             if trained:
                 self.register_parameter(weight, nn.Parameter(data))
             else:

@@ -21,6 +21,8 @@ def leaky_relu(node: Node, x: Any) -> Any:
 
 @op("PRelu")
 def prelu(node: Node, x: Any, slope: Any) -> Any:
+    if slope.dim() == 1 and slope.shape[0] not in (1, x.shape[-1]):  # one for each channel, as older files have it
+        slope = slope.reshape([-1] + [1] * (x.dim() - 2))
     return hw.where(x < 0, x * slope, x)
 
 

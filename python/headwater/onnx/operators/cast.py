@@ -8,6 +8,7 @@ import numpy as np
 
 import headwater as hw
 
+from ... import recording
 from ..element_types import core_type, from_onnx, in_core, is_text, numpy_type
 from ..node import Node
 from ..registry import op
@@ -29,7 +30,8 @@ def cast_to(value: Any, number: int | None, like: Any = None, saturate: bool = T
         return value.to(core_type(target))
     array = host(value, "a value that is cast to or from a type which the core lacks")
     if in_core(target) and in_core(array.dtype):
-        return host(tensor(array).to(core_type(target)))
+        with recording.eagerly():
+            return host(tensor(array).to(core_type(target)))
     return _cast_on_host(array, target, saturate, up)
 
 
