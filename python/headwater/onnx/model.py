@@ -152,8 +152,12 @@ def _accepted(spec: Declared, value: Any, file: str) -> Any:
     """The value for an input, after comparing it with what the file declares."""
     if spec.kind != "tensor_type":
         return _nested(value)
-    if value is None or isinstance(value, (list, tuple)):
-        value = np.asarray(value) if value is not None else None
+    if isinstance(value, (bool, int, float, str)):  # stays a number while a function is captured, with a guard on its value
+        value = np.asarray(value, from_onnx(spec.type) if spec.type else None)
+        if not value.dtype.kind == "O" and (spec.shape is None or not spec.shape):
+            return value
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
     if not isinstance(value, (hw.Tensor, np.ndarray, np.generic)):
         raise TypeError(f"{file}: the input {spec!r} takes a tensor or an array, got {type(value).__name__}")
     value = np.asarray(value) if isinstance(value, np.generic) else value
