@@ -86,6 +86,7 @@ _LAZY = {
     "nn",
     "ops",
     "optim",
+    "quantization",
     "serialization",
     "tuning",
 }
