@@ -70,6 +70,27 @@ def test_presets(make: Any, name: str) -> None:
     np.testing.assert_allclose(q.convert(trained)(x).numpy(), trained.eval()(x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["moving_average", "lsq", "tqt"])
+def test_a_compiled_training_step_is_the_eager_one(name: str) -> None:
+    model, x = mlp()
+
+    def losses(compiled: bool) -> list[float]:
+        trained = q.prepare_qat(model, getattr(q.presets, name), [x])
+        optimizer = hw.optim.SGD(trained.parameters(), lr=0.05)
+
+        def step(x: hw.Tensor) -> hw.Tensor:
+            optimizer.zero_grad()
+            loss = (trained(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        run = hw.compile(step) if compiled else step
+        return [float(run(x * (1 + k))) for k in range(4)]
+
+    assert losses(True) == losses(False)
+
+
 def test_batch_norm_is_folded_without_loss() -> None:
     model, x = cnn()
     folded = q.fold_batch_norm(model, x)
@@ -185,6 +206,8 @@ def test_messages() -> None:
         q.convert(q.prepare(model, q.presets.minmax))
     with pytest.raises(ValueError, match="no prepared layer"):
         q.convert(model)
+    with pytest.raises(ValueError, match="prepared already"):
+        q.prepare(q.prepare(model, q.presets.minmax), q.presets.minmax)
     with pytest.raises(ValueError, match="got no batch"):
         q.calibrate(q.prepare(model, q.presets.minmax), [])
     with pytest.raises(ValueError, match="needs `data`"):

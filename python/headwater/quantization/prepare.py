@@ -48,6 +48,8 @@ def _quantizers(model: Any) -> list[Any]:
 def _wrap(model: Any, preset: Preset, inputs: Any, skip: Collection[str], train: bool) -> Any:
     if not isinstance(preset, Preset):
         raise TypeError(f"preset must be one of headwater.quantization.presets, got {type(preset).__name__}")
+    if any(isinstance(m, Prepared) for m in model.modules()):
+        raise ValueError("the model is prepared already. Prepare the float model anew, or convert this one.")
     model = copy.deepcopy(model)
     names = {name for name, _ in model.named_modules()}
     if unknown := sorted(set(skip) - names):
