@@ -135,5 +135,6 @@ void bind_system(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_compile(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_distributed(nanobind::module_& m);
 
 }  // namespace hw::bind

@@ -29,4 +29,5 @@ NB_MODULE(_C, m) {
   hw::bind::bind_optim(m);
   hw::bind::bind_graph(m);
   hw::bind::bind_compile(m);
+  hw::bind::bind_distributed(m);
 }
