@@ -18,6 +18,7 @@ namespace {
 
 struct PyComm {
   Ref<Comm> value;
+  Ref<BucketMemory> memory = make_ref<BucketMemory>();
 };
 
 /// Something under way, with all that it needs: it is done with the tensors before they go.
@@ -149,7 +150,8 @@ PyRequest all_reduce_many(PyComm& c, nb::list list, const std::string& op, nb::o
   }
   check(!tensors.empty(), "all_reduce_coalesced needs at least one tensor");
   DType sent = wire.is_none() ? DType::None : dtype_from(wire.ptr());
-  auto bucket = make_ref<Bucket>(*c.value, std::move(pieces), tensors[0].dtype(), reduce_from(op), sent, group);
+  auto bucket =
+      make_ref<Bucket>(*c.value, c.memory, std::move(pieces), tensors[0].dtype(), reduce_from(op), sent, group);
   PyRequest out = request(c, bucket->request(), {}, std::move(tensors));
   out.bucket = std::move(bucket);
   return out;

@@ -2,11 +2,45 @@
 #include "comm/bucket.h"
 
 #include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 #include "core/visit.h"
 
 namespace hw {
+
+static constexpr size_t kShelfBytes = 256 << 20;
+
+struct BucketMemory::Shelf {
+  std::mutex mutex;
+  std::vector<Scratch> spare;
+  size_t bytes = 0;
+};
+
+BucketMemory::BucketMemory() : shelf_(std::make_unique<Shelf>()) {}
+BucketMemory::~BucketMemory() = default;
+
+Scratch BucketMemory::take(size_t bytes) {
+  {
+    std::lock_guard<std::mutex> guard(shelf_->mutex);
+    for (Scratch& s : shelf_->spare) {
+      if (s.bytes < bytes || s.bytes > 2 * bytes + 4096) continue;
+      Scratch out = std::move(s);
+      s = std::move(shelf_->spare.back());
+      shelf_->spare.pop_back();
+      shelf_->bytes -= out.bytes;
+      return out;
+    }
+  }
+  return {std::unique_ptr<char[]>(new char[bytes + 1]), bytes};
+}
+
+void BucketMemory::give(Scratch scratch) {
+  std::lock_guard<std::mutex> guard(shelf_->mutex);
+  if (shelf_->bytes + scratch.bytes > kShelfBytes) return;
+  shelf_->bytes += scratch.bytes;
+  shelf_->spare.push_back(std::move(scratch));
+}
 
 /// f(wire type) for the two types that f32 may be sent as.
 template <class F>
@@ -17,14 +51,15 @@ static void visit_wire(DType wire, F&& f) {
     f(Type<Half>{});
 }
 
-Bucket::Bucket(Comm& comm, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire, Group group)
-    : pieces_(std::move(pieces)), dtype_(dtype), wire_(wire == DType::None ? dtype : wire) {
+Bucket::Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire,
+               Group group)
+    : pieces_(std::move(pieces)), dtype_(dtype), wire_(wire == DType::None ? dtype : wire), memory_(std::move(memory)) {
   check(wire_ == dtype_ || (dtype_ == DType::F32 && is_reduced(wire_)), "a bucket of ", dtype_, " cannot be sent as ",
         wire_, "; float32 can, as bfloat16 or float16");
   int64_t count = 0;
   for (const Piece& p : pieces_) count += p.count;
-  data_.reset(new char[static_cast<size_t>(count * dtype_size(wire_)) + 1]);
-  char* at = data_.get();
+  data_ = memory_->take(static_cast<size_t>(count * dtype_size(wire_)));
+  char* at = data_.data.get();
   for (const Piece& p : pieces_) {
     size_t bytes = static_cast<size_t>(p.count * dtype_size(wire_));
     if (wire_ == dtype_) {
@@ -38,11 +73,15 @@ Bucket::Bucket(Comm& comm, std::vector<Piece> pieces, DType dtype, Reduce reduce
     }
     at += bytes;
   }
-  request_ = comm.all_reduce(data_.get(), data_.get(), count, wire_, reduce, group);
+  request_ = comm.all_reduce(data_.data.get(), data_.data.get(), count, wire_, reduce, group);
+}
+
+Bucket::~Bucket() {
+  if (request_ && request_->done() && request_->status().ok()) memory_->give(std::move(data_));
 }
 
 void Bucket::unpack() {
-  const char* at = data_.get();
+  const char* at = data_.data.get();
   for (const Piece& p : pieces_) {
     size_t bytes = static_cast<size_t>(p.count * dtype_size(wire_));
     if (wire_ == dtype_) {

@@ -4,9 +4,22 @@
 #include <memory>
 #include <vector>
 
-#include "comm/comm.h"
+#include "comm/exchange.h"
 
 namespace hw {
+
+/// Memory of buckets that are over, for the next ones: fresh pages cost as much as the packing. Any thread.
+class BucketMemory : public RefCounted {
+ public:
+  BucketMemory();
+  ~BucketMemory() override;
+  Scratch take(size_t bytes);
+  void give(Scratch scratch);
+
+ private:
+  struct Shelf;
+  std::unique_ptr<Shelf> shelf_;
+};
 
 class Bucket : public RefCounted {
  public:
@@ -16,7 +29,9 @@ class Bucket : public RefCounted {
   };
   /// Packs the pieces and starts an all_reduce of them. `wire` other than `dtype` is BF16 or F16, for F32: each rank's value
   /// is rounded to it, the sum is formed in float32 and rounded to it once more; every rank gets the same bits.
-  Bucket(Comm& comm, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire, Group group);
+  Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire,
+         Group group);
+  ~Bucket() override;
   const Request& request() const { return request_; }
   /// Puts the results into the pieces. Once, after the request has ended without an error.
   void unpack();
@@ -24,7 +39,8 @@ class Bucket : public RefCounted {
  private:
   std::vector<Piece> pieces_;
   DType dtype_, wire_;
-  std::unique_ptr<char[]> data_;
+  Ref<BucketMemory> memory_;
+  Scratch data_;
   Request request_;
 };
 

@@ -115,6 +115,8 @@ def all_reduce_coalesced(tensors: Sequence[Any], op: str = ReduceOp.SUM, group: 
                          wire: Any = None) -> Work | None:  # fmt: skip
     """all_reduce of many tensors of one dtype as one message. wire=hw.bfloat16 sends float32 with half the bytes: what each rank has is
     rounded, summed in float32, and rounded again."""
+    if all(t.is_contiguous() for t in tensors):
+        return _ended(world.comm().all_reduce_many(list(tensors), op, wire, _members(group)), async_op)
     places = [_place(t) for t in tensors]
 
     def back() -> None:
