@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "base/hash.h"
 #include "bind/bind.h"
 #include "comm/bucket.h"
 #include "comm/inproc/inproc.h"
@@ -251,6 +252,15 @@ void bind_distributed(nb::module_& m) {
     if (finish_mpi) finish_mpi();
     finish_mpi = nullptr;
   });
+  m.def(
+      "hash_tensor",
+      [](nb::handle tensor) {
+        Tensor t = tensor_argument(tensor.ptr(), "hash_tensor");
+        const void* data = data_of(t, "tensor");
+        nb::gil_scoped_release release;
+        return hex(hash128(data, t.nbytes()));
+      },
+      "32 hexadecimal digits that stand for the bytes of a contiguous tensor.");
   m.def("launched_size", &launched_size, "The number of ranks that a launcher started, 0 without one.");
 }
 

@@ -77,3 +77,27 @@ def test_a_time_out_names_the_rank_that_is_missing():
     first, second = hw._C.inproc_comms(2)
     raises("rank 0 waited 0", lambda: first.barrier([]).wait(0.02), RuntimeError)
     assert "nothing came from rank 1" in second.status()
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_training_goes_on_with_another_number_of_ranks(tmp_path, ranks):
+    """Three steps on two ranks, the rest on two, or on another number: the same parameters."""
+    first = launch(2, "training.py", tmp_path / "run", "first")
+    assert first.returncode == 0 and "noticed" in first.stdout, first.stdout + first.stderr[-3000:]
+    want = [line.split(": ")[1] for line in first.stdout.splitlines() if "sum of the parameters" in line]
+    out = launch(ranks, "training.py", tmp_path / "run", "resume")
+    assert out.returncode == 0, out.stderr[-3000:]
+    got = [line.split(": ")[1] for line in out.stdout.splitlines() if "sum of the parameters" in line]
+    assert abs(float(got[0]) - float(want[0])) < 2e-5 * float(want[0]), (got, want)
+
+
+def test_check_equal_says_nothing_when_all_is_well():
+    model = hw.nn.Linear(3, 2)
+    dist.check_equal(model)
+    check = dist.ConsistencyCheck(model, every=1)
+    check.step()
+    for p in model.parameters():
+        p.grad = hw.ones(p.shape)
+    dist.average_gradients(model, wire=hw.bfloat16)
+    assert model.bias.grad.tolist() == [1.0, 1.0]

@@ -24,6 +24,7 @@ from .collectives import (
     reduce_scatter_tensor,
     send,
 )
+from .gradients import ConsistencyCheck, average_gradients, broadcast_parameters, check_equal
 from .groups import ProcessGroup, ReduceOp, get_process_group_ranks, new_group
 from .world import (
     abort,
