@@ -38,24 +38,40 @@ struct PyRequest {
   PyRequest& operator=(const PyRequest&) = delete;
   /// A request that nobody waited for keeps its tensors until it is done: the engine writes into them.
   ~PyRequest() {
-    if (!operation || operation->done()) return;
-    auto* kept = new PyRequest(std::move(*this));
-    kept->operation->when_done(
-        [](void* context) {
-          // Tensors may have Python wrappers; let go of them where Python may be called.
-          nb::gil_scoped_acquire gil;
-          delete static_cast<PyRequest*>(context);
-        },
-        kept);
+    std::vector<Request> open = bucket ? bucket->requests() : std::vector<Request>{operation};
+    std::erase_if(open, [](const Request& r) { return !r || r->done(); });
+    if (open.empty()) return;
+    auto* kept = new Kept{std::move(bucket), std::move(tensors), std::move(written), static_cast<int>(open.size())};
+    for (const Request& r : open) r->when_done(&Kept::one_done, kept);
   }
 
+  bool wait_for(double seconds) { return bucket ? bucket->wait_for(seconds) : operation->wait_for(seconds); }
+  void expire() {
+    if (bucket)
+      bucket->expire();
+    else
+      operation->wait(0);
+  }
   void settle() {
     if (settled) return;
-    throw_unless_ok(operation->status());
+    throw_unless_ok(bucket ? bucket->status() : operation->status());
     settled = true;
-    if (bucket) bucket->unpack();
     for (const Tensor& t : written) t->storage->bump_version();
   }
+
+ private:
+  struct Kept {
+    Ref<Bucket> bucket;
+    std::vector<Tensor> tensors, written;
+    std::atomic<int> open;
+
+    static void one_done(void* context) {
+      auto* kept = static_cast<Kept*>(context);
+      if (kept->open.fetch_sub(1) > 1) return;
+      nb::gil_scoped_acquire gil;  // tensors may have Python wrappers
+      delete kept;
+    }
+  };
 };
 
 void* data_of(const Tensor& t, const char* what) {
@@ -83,19 +99,18 @@ PyRequest request(PyComm& c, Request operation, std::vector<Tensor> kept, std::v
 bool wait_request(PyRequest& r, double timeout, bool expire) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
-  while (!r.operation->done()) {
+  for (bool done = false; !done;) {
     double left = timeout - std::chrono::duration<double>(Clock::now() - begin).count();
-    if (left <= 0) {
-      if (!expire) return false;
-      nb::gil_scoped_release release;
-      r.operation->wait(0);
-      break;
-    }
     {
       nb::gil_scoped_release release;
-      r.operation->wait_for(std::min(left, 0.1));
+      done = r.wait_for(std::clamp(left, 0.0, 0.1));
+      if (!done && left <= 0 && expire) {
+        r.expire();
+        done = true;
+      }
     }
-    if (PyErr_CheckSignals() != 0) throw PythonError{};
+    if (!done && left <= 0) return false;
+    if (!done && PyErr_CheckSignals() != 0) throw PythonError{};
   }
   r.settle();
   return true;
@@ -153,7 +168,7 @@ PyRequest all_reduce_many(PyComm& c, nb::list list, const std::string& op, nb::o
   DType sent = wire.is_none() ? DType::None : dtype_from(wire.ptr());
   auto bucket =
       make_ref<Bucket>(*c.value, c.memory, std::move(pieces), tensors[0].dtype(), reduce_from(op), sent, group);
-  PyRequest out = request(c, bucket->request(), {}, std::move(tensors));
+  PyRequest out = request(c, {}, {}, std::move(tensors));
   out.bucket = std::move(bucket);
   return out;
 }
@@ -214,7 +229,7 @@ void bind_distributed(nb::module_& m) {
           nb::arg("timeout") = 1800.0)
       .def("wait_for", [](PyRequest& r, double seconds) { return wait_request(r, seconds, false); })
       .def("is_completed", [](PyRequest& r) {
-        if (!r.operation->test()) return false;
+        if (!r.wait_for(0)) return false;
         r.settle();
         return true;
       });

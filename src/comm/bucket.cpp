@@ -1,6 +1,7 @@
 // Packing and unpacking of buckets.
 #include "comm/bucket.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -10,6 +11,8 @@
 namespace hw {
 
 static constexpr size_t kShelfBytes = 256 << 20;
+/// A part is packed while the one before it travels, and fits into the second cache.
+static constexpr int64_t kPartBytes = 512 << 10;
 
 struct BucketMemory::Shelf {
   std::mutex mutex;
@@ -56,11 +59,50 @@ Bucket::Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, 
     : pieces_(std::move(pieces)), dtype_(dtype), wire_(wire == DType::None ? dtype : wire), memory_(std::move(memory)) {
   check(wire_ == dtype_ || (dtype_ == DType::F32 && is_reduced(wire_)), "a bucket of ", dtype_, " cannot be sent as ",
         wire_, "; float32 can, as bfloat16 or float16");
-  int64_t count = 0;
-  for (const Piece& p : pieces_) count += p.count;
-  data_ = memory_->take(static_cast<size_t>(count * dtype_size(wire_)));
+  int64_t total = 0;
+  for (const Piece& p : pieces_) total += p.count;
+  data_ = memory_->take(static_cast<size_t>(total * dtype_size(wire_)));
   char* at = data_.data.get();
-  for (const Piece& p : pieces_) {
+  for (size_t begin = 0; begin < pieces_.size() || parts_.empty();) {
+    int64_t count = 0;
+    size_t end = begin;
+    do count += end < pieces_.size() ? pieces_[end].count : 0;
+    while (++end < pieces_.size() && count * dtype_size(wire_) < kPartBytes);
+    Part& part = parts_.emplace_back(Part{begin, std::min(end, pieces_.size()), at, {}});
+    pack(part);
+    part.request = comm.all_reduce(at, at, count, wire_, reduce, group);
+    at += count * dtype_size(wire_);
+    begin = end;
+  }
+}
+
+Bucket::~Bucket() {
+  if (at_ == parts_.size()) memory_->give(std::move(data_));
+}
+
+bool Bucket::wait_for(double seconds) {
+  for (; at_ < parts_.size(); ++at_) {
+    if (!parts_[at_].request->wait_for(seconds)) return false;
+    if (!parts_[at_].request->status().ok()) return true;
+    unpack(parts_[at_]);
+  }
+  return true;
+}
+
+void Bucket::expire() {
+  if (at_ < parts_.size()) parts_[at_].request->wait(0);
+}
+
+std::vector<Request> Bucket::requests() const {
+  std::vector<Request> out;
+  for (const Part& part : parts_) out.push_back(part.request);
+  return out;
+}
+
+void Bucket::pack(const Part& part) const {
+  char* at = part.data;
+  for (size_t k = part.begin; k < part.end; ++k) {
+    const Piece& p = pieces_[k];
     size_t bytes = static_cast<size_t>(p.count * dtype_size(wire_));
     if (wire_ == dtype_) {
       if (bytes) std::memcpy(at, p.data, bytes);
@@ -73,16 +115,12 @@ Bucket::Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, 
     }
     at += bytes;
   }
-  request_ = comm.all_reduce(data_.data.get(), data_.data.get(), count, wire_, reduce, group);
 }
 
-Bucket::~Bucket() {
-  if (request_ && request_->done() && request_->status().ok()) memory_->give(std::move(data_));
-}
-
-void Bucket::unpack() {
-  const char* at = data_.data.get();
-  for (const Piece& p : pieces_) {
+void Bucket::unpack(const Part& part) const {
+  const char* at = part.data;
+  for (size_t k = part.begin; k < part.end; ++k) {
+    const Piece& p = pieces_[k];
     size_t bytes = static_cast<size_t>(p.count * dtype_size(wire_));
     if (wire_ == dtype_) {
       if (bytes) std::memcpy(p.data, at, bytes);

@@ -32,16 +32,32 @@ class Bucket : public RefCounted {
   Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire,
          Group group);
   ~Bucket() override;
-  const Request& request() const { return request_; }
-  /// Puts the results into the pieces. Once, after the request has ended without an error.
-  void unpack();
+  /// Waits at most so long; true when all pieces hold their results, or something failed. Whoever waits also unpacks: the first
+  /// pieces while the last are on their way. One thread at a time.
+  bool wait_for(double seconds);
+  /// Past the time everything is aborted, as in Operation::wait.
+  void expire();
+  /// How it ended, once wait_for() said true.
+  const Status& status() const { return parts_[at_ < parts_.size() ? at_ : at_ - 1].request->status(); }
+  /// The requests of its messages, for whoever must know that no memory of it is in use.
+  std::vector<Request> requests() const;
 
  private:
+  /// Some pieces that go as one message.
+  struct Part {
+    size_t begin, end;  // of pieces_
+    char* data;
+    Request request;
+  };
+  void pack(const Part& part) const;
+  void unpack(const Part& part) const;
+
   std::vector<Piece> pieces_;
+  std::vector<Part> parts_;
+  size_t at_ = 0;  // parts before it are unpacked
   DType dtype_, wire_;
   Ref<BucketMemory> memory_;
   Scratch data_;
-  Request request_;
 };
 
 }  // namespace hw
