@@ -255,7 +255,7 @@ void bind_cache(nb::module_& m) {
   m.def("cache_limit", &cache_limit);
   m.def("cache_clear", &clear_cache);
   m.def("cache_use", [] {
-    const CacheUse use = cache_use();
+    const KeptUse use = cache_use();
     return nb::make_tuple(use.entries, use.bytes);
   });
   m.def("cache_counters", [] {

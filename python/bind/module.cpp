@@ -31,4 +31,5 @@ NB_MODULE(_C, m) {
   hw::bind::bind_global(m);
   hw::bind::bind_call_recorder(m);
   hw::bind::bind_compile(m);
+  hw::bind::bind_tuning(m);
 }

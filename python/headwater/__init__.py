@@ -77,7 +77,18 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
-_LAZY = {"distributed", "nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization"}
+_LAZY = {
+    "amp",
+    "cli",
+    "compiler",
+    "data",
+    "distributed",
+    "nn",
+    "ops",
+    "optim",
+    "serialization",
+    "tuning",
+}
 
 
 def __getattr__(name: str) -> _Any:

@@ -23,6 +23,7 @@ class Session:
 
     def __init__(self, name: str) -> None:
         self.native = _C.Capture(name)
+        self.around: list[Any] = []  # the captures that `native` is nested in, for a branch or a loop
         self.guards = Guards()
         hooks = sys.modules.get("headwater.nn.modules.hooks")
         if hooks is not None:  # those of all modules, whichever are called
@@ -70,11 +71,14 @@ class Session:
 
     @contextlib.contextmanager
     def eagerly(self) -> Iterator[None]:
-        self.native.pause()
+        captures = [*self.around, self.native]
+        for capture in reversed(captures):
+            capture.pause()
         try:
             yield
         finally:
-            self.native.resume()
+            for capture in captures:
+                capture.resume()
 
     # ------------------------------------------------------------------ capturing
     @contextlib.contextmanager
