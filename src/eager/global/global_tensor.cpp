@@ -29,7 +29,7 @@ Tensor make_global(const TensorSpec& spec, const Place* place, Tensors parts) {
   auto meta = make_ref<GlobalTensor>();
   meta->place = place;
   meta->parts = std::move(parts);
-  t->global = std::move(meta);
+  t->global = meta;
   return t;
 }
 
