@@ -4,6 +4,7 @@
 #include "autograd/mode.h"
 #include "autograd/node.h"
 #include "base/error.h"
+#include "core/read_guard.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
 #include "eager/global/views.h"
@@ -183,9 +184,19 @@ void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, 
   const Placement near = without_partial(global_of(model)->place->value);
   const Place* whole = place_of(whole_on(near.mesh));
   Tensors local(in.begin(), in.end()), made(out.size());
-  for (Tensor& t : local)
-    if (t.defined() && t->global) t = boxed_parts(t, whole).at(0);
-  execute_here(op, local, attrs, made);
+  bool here = true;
+  for (Tensor& t : local) {
+    if (!t.defined() || !t->global) continue;
+    const Tensors parts = boxed_parts(t, whole);
+    here = !parts.empty();
+    if (here) t = parts[0];
+  }
+  if (here) {
+    execute_here(op, local, attrs, made);
+  } else {  // the ranks are hosted by other processes
+    const std::vector<TensorSpec> specs = infer_call(op, specs_of(in), attrs, {}).outputs;
+    for (size_t k = 0; k < out.size(); ++k) made[k] = abstract_tensor(specs[k]);
+  }
   for (size_t k = 0; k < out.size(); ++k) {
     const Place* place = out[k].defined()                  ? global_of(out[k])->place
                          : lies_like(made[k], model, near) ? place_of(near)
