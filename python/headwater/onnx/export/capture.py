@@ -50,10 +50,10 @@ class Sizes:
 
 @dataclass
 class Captured:
-    """The graph, the tensors of its state by source, its dynamic sizes, and what the model returns for the inputs."""
+    """The graph, the tensors of its state in order, its dynamic sizes, and what the model returns for the inputs."""
 
     graph: Any
-    state: list[Any]
+    states: list[Any]
     sizes: Sizes
     results: list[Any]
 
@@ -82,10 +82,13 @@ def captured(model: Any, inputs: list[Any], names: list[str], axes: list[dict[in
                     "cannot follow; export it with fixed sizes"
                 ) from None
         session.native.finish()
-        graph, state = session.native.graph(), session.native.parts().sources()
+        graph = session.native.graph()
+        tensors = session.native.parts().sources()
+        states = [t for t, s in zip(tensors, graph.sources) if s["kind"] == "state"]
+        graph.run_passes(["fold_batch_norm", "remove_dead"], frozen=True)
         del outputs, stand_ins
         results = leaves(model(*plain))
-    return Captured(graph, state, sizes, results)
+    return Captured(graph, states, sizes, results)
 
 
 def leaves(result: Any) -> list[Any]:

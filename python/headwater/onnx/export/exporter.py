@@ -117,12 +117,13 @@ def _written(model: Any, found: Captured, opset: int, names: list[str], output_n
     writer = Writer(graph, sizes, opset, weights)
     writer.input_names = [writer.fresh(n) for n in names]
     used: list[int] = []
-    for source, state in zip(graph.sources, found.state):
+    states = iter(found.states)
+    for source in graph.sources:
         if source["kind"] == "input":
             writer.name_of[source["value"]] = writer.input_names[len(used)]
             used.append(source["value"])
         else:
-            writer.known[source["value"]] = source["tensor"] if state is None else state
+            writer.known[source["value"]] = next(states) if source["kind"] == "state" else source["tensor"]
     _write_nodes(writer)
     outputs = [r["value"] for r in graph.results if r["kind"] == "output"]
     wanted = output_names or (["output"] if len(outputs) == 1 else [f"output{i}" for i in range(len(outputs))])

@@ -118,8 +118,26 @@ def flip(w: Writer, c: Call) -> Any:
 
 @export_op("_index_view")
 def index_view(w: Writer, c: Call) -> Any:
-    """Through the view's own text there is no way; its result is cut by the shapes: see the list of what is not exported."""
-    raise OnnxError("basic indexing with several steps at once is not exported; use narrow, select and unsqueeze")
+    """Four numbers a step: 0 keeps an axis; 1 and an index; 2, start, stop and step of a slice; 3 a new axis."""
+    steps = list(c.attrs["steps"])
+    rows = [steps[i : i + 4] for i in range(0, len(steps), 4)]
+    name, axis, gone, new, place = c.name(), 0, [], [], 0
+    for kind, start, stop, step in rows:
+        if kind == 3:
+            new.append(place)
+            place += 1
+            continue
+        if kind == 1:
+            name = cut(w, name, axis, start, start + 1)
+            gone.append(axis)
+        else:
+            if kind == 2:
+                name = cut(w, name, axis, start, _END if stop == c.shape()[axis] else stop, step)
+            place += 1
+        axis += 1
+    if gone:
+        name = w.emit("Squeeze", [name, w.ints(gone)])
+    return w.emit("Unsqueeze", [name, w.ints(new)]) if new else name if rows and name != c.name() else w.emit("Identity", [name])
 
 
 @export_op("_pad_constant")
