@@ -79,7 +79,7 @@ class Node:
         return [
             self._host_input(i, v)
             if i in handler.host or i >= rest
-            else v
+            else plain(v)
             if i in handler.prefers and isinstance(v, np.ndarray)
             else tensor(plain(v))
             for i, v in enumerate(values)

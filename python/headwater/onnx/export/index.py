@@ -16,7 +16,8 @@ def embedding(w: Writer, c: Call) -> Any:
 
 @export_op("index_select")
 def index_select(w: Writer, c: Call) -> Any:
-    return w.emit("Gather", [c.name(0), c.name(1)], axis=c.axis())
+    made = w.emit("Gather", [c.name(0), c.name(1)], axis=c.axis())
+    return made if len(c.shape(1)) == 1 else w.emit("Reshape", [made, w.ints(c.out()["shape"])])
 
 
 @export_op("gather")
@@ -51,3 +52,17 @@ def index(w: Writer, c: Call) -> Any:
         w.emit("Unsqueeze", [w.emit("Expand", [c.name(i, hw.int64), shape]), w.ints([-1])]) for i in given
     ]
     return w.emit("GatherND", [c.name(0), w.emit("Concat", columns, axis=-1)])
+
+
+@export_op("index_add", "index_copy")
+def index_write(w: Writer, c: Call) -> Any:
+    """The index is spread over the axes beside its own."""
+    if not c.rank():
+        raise OnnxError("writing to a scalar by index is not exported")
+    source, alpha = c.name(2), c.attrs.get("alpha", 1)
+    if alpha != 1:
+        source = w.emit("Mul", [source, w.scalar(alpha, c.dtype(2))])
+    shape = [1] * c.rank()
+    shape[c.axis()] = -1
+    index = w.emit("Expand", [w.emit("Reshape", [c.name(1), w.ints(shape)]), w.ints(c.shape(2))])
+    return w.emit("ScatterElements", [c.name(0), index, source], axis=c.axis(), reduction="add" if c.op == "index_add" else None)

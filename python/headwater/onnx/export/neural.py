@@ -115,6 +115,23 @@ def shift(w: Writer, c: Call) -> Any:
     return w.emit("BitShift", c.operands(), direction="LEFT" if "left" in c.op else "RIGHT")
 
 
+@export_op("logical_and", "logical_or", "logical_xor", "logical_not")
+def logical(w: Writer, c: Call) -> Any:
+    return w.emit(c.facts["onnx"], [c.name(i, hw.bool) for i in range(len(c.inputs))])
+
+
+@export_op("where")
+def where(w: Writer, c: Call) -> Any:
+    dtype = c.out()["dtype"]
+    return w.emit("Where", [c.name(0, hw.bool), c.name(1, dtype), c.name(2, dtype)])
+
+
+@export_op("hardshrink", "softshrink")
+def shrink(w: Writer, c: Call) -> Any:
+    lambd = float(c.attrs["lambd"])
+    return w.emit("Shrink", [c.name()], lambd=lambd, bias=lambd if c.op == "softshrink" else 0.0)
+
+
 @export_op("isinf")
 def isinf(w: Writer, c: Call) -> Any:
     return w.emit("IsInf", [c.name()])
@@ -160,12 +177,17 @@ def softmax(w: Writer, c: Call) -> Any:
 
 
 # ---------------------------------------------------------------- pooling
+def _windows(c: Call, name: str) -> list[int]:
+    given, rank = list(c.attrs[name]), len(c.attrs["kernel_size"])
+    return [int(v) for v in (given * rank if len(given) == 1 else given)]
+
+
 @export_op("max_pool")
 def max_pool(w: Writer, c: Call) -> Any:
     return [
         w.emit(
-            "MaxPool", [c.name()], kernel_shape=list(c.attrs["kernel_size"]), strides=list(c.attrs["stride"]),
-            pads=list(c.attrs["padding"]) * 2, dilations=list(c.attrs["dilation"]), ceil_mode=int(c.attrs["ceil_mode"]),
+            "MaxPool", [c.name()], kernel_shape=_windows(c, "kernel_size"), strides=_windows(c, "stride"),
+            pads=_windows(c, "padding") * 2, dilations=_windows(c, "dilation"), ceil_mode=int(c.attrs["ceil_mode"]),
         )
     ]  # fmt: skip
 
@@ -175,8 +197,8 @@ def avg_pool(w: Writer, c: Call) -> Any:
     if c.attrs["divisor_override"] is not None:
         raise OnnxError("divisor_override is not exported")
     return w.emit(
-        "AveragePool", [c.name()], kernel_shape=list(c.attrs["kernel_size"]), strides=list(c.attrs["stride"]),
-        pads=list(c.attrs["padding"]) * 2, ceil_mode=int(c.attrs["ceil_mode"]), count_include_pad=int(c.attrs["count_include_pad"]),
+        "AveragePool", [c.name()], kernel_shape=_windows(c, "kernel_size"), strides=_windows(c, "stride"),
+        pads=_windows(c, "padding") * 2, ceil_mode=int(c.attrs["ceil_mode"]), count_include_pad=int(c.attrs["count_include_pad"]),
     )  # fmt: skip
 
 

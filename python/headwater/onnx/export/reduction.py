@@ -49,9 +49,13 @@ def arg_extreme(w: Writer, c: Call) -> Any:
     return w.emit(op, [name], axis=c.axis(), keepdims=int(c.attrs["keepdim"]))
 
 
-@export_op("cumsum")
-def cumsum(w: Writer, c: Call) -> Any:
-    return w.emit("CumSum", [c.name(0, c.out()["dtype"]), w.constant(np.array(c.axis(), np.int64))])
+@export_op("cumsum", "cumprod")
+def cumulative(w: Writer, c: Call) -> Any:
+    if not c.rank():
+        return w.emit("Identity", [c.name(0, c.out()["dtype"])])
+    if c.op == "cumprod" and w.opset < 26:
+        raise OnnxError("ONNX has running products since opset 26")
+    return w.emit("CumSum" if c.op == "cumsum" else "CumProd", [c.name(0, c.out()["dtype"]), w.constant(np.array(c.axis(), np.int64))])
 
 
 @export_op("topk")
@@ -67,6 +71,8 @@ def sort(w: Writer, c: Call) -> Any:
 
 @export_op("_max_dim", "_min_dim")
 def extreme_with_index(w: Writer, c: Call) -> Any:
+    if not c.rank():
+        return [w.emit("Identity", [c.name()]), w.scalar(0, hw.int64)]
     kind, axis, keep, name = ("Max" if c.op == "_max_dim" else "Min"), c.axis(), int(c.attrs["keepdim"]), c.name()
     return [w.emit(f"Reduce{kind}", [name, w.ints([axis])], keepdims=keep), w.emit(f"Arg{kind}", [name], axis=axis, keepdims=keep)]
 

@@ -170,6 +170,20 @@ def full(w: Writer, c: Call) -> Any:
     return w.emit("ConstantOfShape", [w.ints(spec["shape"])], value=onnx.numpy_helper.from_array(value))
 
 
+@export_op("copy_")
+def copy(w: Writer, c: Call) -> Any:
+    """A graph is pure: what is written in place is the new value."""
+    return w.emit("Expand", [c.name(1, c.out()["dtype"]), w.ints(c.out()["shape"])])
+
+
+@export_op("fill_", "zero_")
+def fill(w: Writer, c: Call) -> Any:
+    spec = c.out()
+    if c.op == "fill_" and c.has(1):
+        return w.emit("Expand", [c.name(1, spec["dtype"]), w.ints(spec["shape"])])
+    return w.emit("Expand", [w.scalar(c.attrs.get("value", 0), spec["dtype"]), w.ints(spec["shape"])])
+
+
 @export_op("arange")
 def arange(w: Writer, c: Call) -> Any:
     start, end, step, dtype = c.attrs["start"], c.attrs["end"], c.attrs["step"], c.out()["dtype"]
