@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from compiled import compiled_tests
 
 import headwater as hw
 from convert import bind, dtype_name, flatten, map_arrays, to_hw, to_numpy, to_torch
@@ -354,4 +355,4 @@ def errors(test: Any) -> Callable | None:
 
 
 TESTS: dict[str, Callable] = {"values": values, "infer": inferred, "strided": strided, "method": method, "inplace": inplace,
-                              "sbp": sbp, "kernels": kernels, "errors": errors, **gradient_tests}
+                              "sbp": sbp, "kernels": kernels, "errors": errors, **gradient_tests, **compiled_tests}
