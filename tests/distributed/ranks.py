@@ -1,4 +1,4 @@
-"""Runs a program of programs/ on several ranks with `headwater launch`."""
+"""Runs a program of scripts/ on several ranks with `headwater launch`."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import headwater.distributed as dist
 from headwater.cli.launch import ADVICE, find_mpirun
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parent / "scripts"
 ROOT = Path(__file__).resolve().parents[2]
 
 needs_mpi = pytest.mark.skipif(

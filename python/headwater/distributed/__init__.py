@@ -1,4 +1,6 @@
-"""Ranks in several processes, with torch.distributed's names: `headwater launch -n 4 train.py`, or any MPI launcher.
+"""Many devices: modules on meshes, and ranks in several processes with torch.distributed's names.
+
+Start ranks by `headwater launch -n 4 train.py`, or by any MPI launcher.
 
 Every function joins the world by itself: under a launcher the launcher's, else a world of one rank, so that a script runs unchanged
 without one. Errors of one rank end all ranks, with the first cause.
@@ -26,6 +28,8 @@ from .collectives import (
 )
 from .gradients import ConsistencyCheck, average_gradients, broadcast_parameters, check_equal
 from .groups import ProcessGroup, ReduceOp, get_process_group_ranks, new_group
+from .parallelize import parallelize, place_batch
+from .placing import place_module
 from .world import (
     abort,
     destroy_process_group,
