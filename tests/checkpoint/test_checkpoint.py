@@ -137,3 +137,36 @@ def test_killed_at_any_moment_the_last_one_told_of_is_there(tmp_path):
         assert all(t.tolist() == [float(loaded["k"])] * 1000 for t in loaded["t"])
     checkpoint.save(tmp_path, {"k": 0}, keep=1)
     assert len(list(tmp_path.iterdir())) == 1  # what the kills left is gone
+
+
+def test_global_tensors_come_back_on_another_mesh(tmp_path):
+    whole, bias = hw.arange(35.0).reshape(5, 7), hw.arange(6.0)
+    mesh = hw.mesh("cpu", (2, 2), names=("data", "model"))
+    saved = {
+        "w": whole.to_global(mesh, [hw.split(0), hw.split(1)]),
+        "twice": whole.to_global(mesh, [hw.split(0), hw.split(0)]),
+        "b": bias.to_global(mesh, [hw.broadcast, hw.split(0)]),
+        "sum": bias.to_global(mesh, [hw.broadcast, hw.partial_sum]),
+        "plain": bias,
+    }
+    folder = checkpoint.save(tmp_path, saved).wait()
+    index = json.loads((folder / "index.json").read_text())["files"]["rank-00000.safetensors"]
+    assert sum(entry["tensor"] == "b" for entry in index.values()) == 2  # not once for each of the four ranks
+    loaded = checkpoint.load(tmp_path)
+    assert equal(loaded["w"], whole) and equal(loaded["twice"], whole) and equal(loaded["b"], bias) and equal(loaded["sum"], bias)
+    line = hw.mesh("cpu", 3)
+    into = {
+        "w": hw.zeros(5, 7).to_global(line, [hw.split(1)]),
+        "twice": hw.zeros(5, 7).to_global(line, [hw.broadcast]),
+        "b": hw.zeros(6).to_global(line, [hw.split(0)]),
+        "sum": hw.zeros(6),
+        "plain": hw.zeros(6),
+    }
+    again = checkpoint.load_into(tmp_path, into)
+    assert again["plain"] is into["plain"] and equal(into["plain"], bias) and equal(into["sum"], bias)
+    for name, want in (("w", whole), ("twice", whole), ("b", bias)):
+        assert equal(into[name].full(), want), name
+    with pytest.raises(ValueError, match=r"'b' has shape \[5\], in .* \[6\]"):
+        checkpoint.load_into(tmp_path, {"b": hw.zeros(5)})
+    with pytest.raises(ValueError, match="has no 'other'"):
+        checkpoint.load_into(tmp_path, {"other": hw.zeros(5)})

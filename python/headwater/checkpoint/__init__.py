@@ -8,7 +8,7 @@ A save writes into a hidden folder, which gets its name in the last step; a cras
 
 from __future__ import annotations
 
-from .reading import Checkpoint, load, load_local, newest
+from .reading import Checkpoint, load, load_into, load_local, newest
 from .writing import Saving, Shard, save
 
-__all__ = ["Checkpoint", "Saving", "Shard", "load", "load_local", "newest", "save"]
+__all__ = ["Checkpoint", "Saving", "Shard", "load", "load_into", "load_local", "newest", "save"]

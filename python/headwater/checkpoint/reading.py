@@ -95,7 +95,28 @@ class Checkpoint:
             raise ValueError(f"{self.folder} was written by {self.ranks} ranks and holds nothing of rank {rank}")
         return self._unpack(self.index["local"][rank])
 
-    def _unpack(self, structure: Any) -> Any:
+    def state_into(self, state: Any) -> Any:
+        """state(), but the tensors are those of `state`, overwritten; of a global tensor this process reads its parts only."""
+        from .writing import ShardPacker, pieces_of_global
+
+        packer = ShardPacker()
+        packer.pack(state, "")
+        known = {**packer.tensors, **packer.globals}
+        for name, t in known.items():
+            if name in self._places and list(t.shape) != self._places[name][0][2]["shape"]:
+                raise ValueError(f"{name!r} has shape {list(t.shape)}, in {self.folder} {self._places[name][0][2]['shape']}")
+        missing = [name for name in known if name not in self._places]
+        if missing:
+            raise FormatError(f"{self.folder} has no {', '.join(map(repr, missing[:3]))}{' and others' if len(missing) > 3 else ''}")
+        with hw.no_grad():
+            for name, t in packer.tensors.items():
+                t.copy_(self.tensor(name))
+            for name, t in packer.globals.items():
+                for part, offset, _ in pieces_of_global(t):
+                    part.copy_(self.tensor(name, offset, list(part.shape)))
+        return self._unpack(self.index["structure"], known)
+
+    def _unpack(self, structure: Any, known: dict[str, Any] | None = None) -> Any:
         checkpoint = self
 
         class Lazy(dict):
@@ -106,7 +127,7 @@ class Checkpoint:
                 self[name] = checkpoint.tensor(name)
                 return self[name]
 
-        return _Unpacker(Lazy()).unpack(structure)
+        return _Unpacker(Lazy(known or {})).unpack(structure)
 
     def _piece(self, file: str, key: str, entry: dict[str, Any]) -> Any:
         path = self.folder / file
@@ -137,6 +158,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     For a part of a tensor, or to look around first: `Checkpoint(path)`.
     """
     return Checkpoint(path).state()
+
+
+def load_into(path: str | os.PathLike[str], state: Any) -> Any:
+    """load(), into the tensors of `state` (a state_dict, or any structure that has them under the same names). Global tensors may lie
+    on another mesh, in another way, than those that were saved: each process reads what it holds, and nobody the whole.
+    """
+    return Checkpoint(path).state_into(state)
 
 
 def load_local(path: str | os.PathLike[str], rank: int | None = None) -> Any:

@@ -35,15 +35,52 @@ class Shard:
             raise ValueError(f"a piece of shape {list(tensor.shape)} at {self.offset} does not lie in a tensor of shape {self.shape}")
 
 
-class _ShardPacker(_Packer):
+def pieces_of_global(t: Any) -> list[tuple[Any, list[int], bool]]:
+    """The parts of a global tensor that this process holds: part, where it begins, and whether it is the first of equal ones."""
+    mesh = t.mesh
+    sizes, ranks, pieces = list(mesh.shape), list(mesh.ranks), []
+    for rank, part in hw._C.local_parts(t):
+        at, offset, extent, first = ranks.index(rank), [0] * t.ndim, list(t.shape), True
+        coordinates: list[int] = []
+        for n in reversed(sizes):
+            at, coordinate = divmod(at, n)
+            coordinates.insert(0, coordinate)
+        for sbp, n, c in zip(t.sbp, sizes, coordinates):
+            if sbp.is_split:  # the first ranks get one more
+                base, extra = divmod(extent[sbp.axis], n)
+                offset[sbp.axis] += c * base + min(c, extra)
+                extent[sbp.axis] = base + (c < extra)
+            else:
+                first = first and c == 0
+        if list(part.shape) != extent:
+            raise RuntimeError(f"a part of {t.sbp} on {mesh} has shape {list(part.shape)}, expected {extent}")
+        pieces.append((part, offset, first))
+    return pieces
+
+
+def without_partial(t: Any) -> Any:
+    """The same value, summed where the ranks hold summands."""
+    if any(sbp.is_partial for sbp in t.sbp):
+        return t.detach().to_global(t.mesh, [hw.broadcast if sbp.is_partial else sbp for sbp in t.sbp])
+    return t.detach()
+
+
+class ShardPacker(_Packer):
+    """Takes shards and global tensors out of a structure, beside the plain tensors."""
+
     def __init__(self) -> None:
         super().__init__()
-        self.shards: dict[str, Shard] = {}
+        self.shards: dict[str, list[Shard]] = {}
+        self.globals: dict[str, Any] = {}
 
     def pack(self, x: Any, path: str) -> Any:
-        if not isinstance(x, Shard):
+        if isinstance(x, Shard):
+            self.shards[path] = [x]
+        elif isinstance(x, hw.Tensor) and x.is_global:
+            self.globals[path] = x = without_partial(x)
+            self.shards[path] = [Shard(part, offset, list(x.shape)) for part, offset, first in pieces_of_global(x) if first]
+        else:
             return super().pack(x, path)
-        self.shards[path] = x
         return {"tensor": path}
 
 
@@ -80,7 +117,7 @@ def save(dir: str | os.PathLike[str], state: Any, *, local: Any = None, step: in
          asynchronous: bool = False) -> Saving:  # fmt: skip
     """Writes `state` (tensors, numbers, strings in any nesting of dicts, lists and tuples: whatever hw.save takes) as the newest
     checkpoint in `dir`, which all ranks see. Every rank calls it with the same structure; plain tensors are equal on all ranks, and
-    each is written by one of them; `Shard` stands for a tensor that is spread over the ranks.
+    each is written by one of them; of a global tensor each process writes the parts that it holds, and `Shard` is a part by hand.
 
     `local` is what each rank keeps for itself: its random generator, its place in the data. `keep`: how many checkpoints stay.
     `asynchronous=True` copies this rank's tensors and writes in a thread; wait() or the next save() tells of errors.
@@ -97,7 +134,7 @@ def save(dir: str | os.PathLike[str], state: Any, *, local: Any = None, step: in
         raise ValueError(f"keep={keep}: at least the checkpoint that is written stays")
     me, ranks = dist.get_rank(), dist.get_world_size()
     number, nonce = _begin(root, me)
-    packer, own = _ShardPacker(), _Packer()
+    packer, own = ShardPacker(), _Packer()
     structure, local_structure = packer.pack(state, ""), own.pack(local, f"rank-{me}")
     pieces = _pieces_of(packer, own, me, ranks)
     if asynchronous:
@@ -138,7 +175,7 @@ def _begin(root: Path, me: int) -> tuple[int, int]:
     return int(chosen[0]), int(chosen[1])
 
 
-def _pieces_of(packer: _ShardPacker, own: _Packer, me: int, ranks: int) -> dict[str, tuple[Any, dict[str, Any]]]:
+def _pieces_of(packer: ShardPacker, own: _Packer, me: int, ranks: int) -> dict[str, tuple[Any, dict[str, Any]]]:
     """What this rank writes: key in the file -> tensor and its entry in the index. Plain tensors go to the rank with the least so far."""
     pieces: dict[str, tuple[Any, dict[str, Any]]] = {}
     load = [0] * ranks
@@ -147,9 +184,11 @@ def _pieces_of(packer: _ShardPacker, own: _Packer, me: int, ranks: int) -> dict[
         load[rank] += t.numel() * t.dtype.itemsize
         if rank == me:
             pieces[name] = (t, {"tensor": name, "shape": list(t.shape), "offset": [0] * t.ndim})
-    for name, shard in packer.shards.items():
-        key = name if shard.tensor.numel() == 0 or list(shard.tensor.shape) == shard.shape else f"{name}@{','.join(map(str, shard.offset))}"
-        pieces[key] = (shard.tensor, {"tensor": name, "shape": shard.shape, "offset": shard.offset})
+    for name, shards in packer.shards.items():
+        for shard in shards:
+            whole = list(shard.tensor.shape) == shard.shape
+            key = name if whole else f"{name}@{','.join(map(str, shard.offset))}"
+            pieces[key] = (shard.tensor, {"tensor": name, "shape": shard.shape, "offset": shard.offset})
     for name, t in own.tensors.items():
         pieces[name] = (t, {"tensor": name, "shape": list(t.shape), "offset": [0] * t.ndim})
     return pieces
