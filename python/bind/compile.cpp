@@ -127,6 +127,13 @@ PipelineOptions options_for(const Graph& graph, int64_t memory_budget) {
 
 void bind_parts(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
+      .def("sources",  // by source of the graph: the tensor of state, None for the others
+           [](PyParts& p) {
+             nb::list list;
+             for (const ProgramSource& s : p.parts.sources)
+               list.append(s.tensor.defined() ? nb::steal(wrap(s.tensor.alias())) : nb::object(nb::none()));
+             return list;
+           })
       .def("at_sizes",
            [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",

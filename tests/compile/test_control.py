@@ -129,7 +129,9 @@ def test_eager_operations_inside_of_a_branch() -> None:
 
     def branch(x):
         with recording.eagerly():
-            size = int((hw.tensor([2]) * 3).item())
+            with recording.eagerly():
+                two = hw.tensor([2])
+            size = int((two * 3).item())
         return x * size
 
     @hw.compile

@@ -1,10 +1,9 @@
-"""Ranks in several processes, with torch.distributed's names: `headwater launch -n 4 train.py`, or any MPI launcher.
+"""Many devices: modules on meshes, and ranks in several processes with torch.distributed's names.
+
+Start ranks by `headwater launch -n 4 train.py`, or by any MPI launcher.
 
 Every function joins the world by itself: under a launcher the launcher's, else a world of one rank, so that a script runs unchanged
 without one. Errors of one rank end all ranks, with the first cause.
-
-Above that, plans for global tensors: `parallelize`, `place_batch`, `place_module`. Meshes, SBP and global tensors themselves are in the
-package: hw.mesh, hw.split, ...
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import headwater as hw
 
 from .. import recording
 from .element_types import core_type, in_core
-from .registry import Handler
+from .registry import Handler, find
 from .requirement import OnnxError, onnx
 from .values import _to_numpy, host, is_symbolic, plain, tensor
 
@@ -33,6 +33,16 @@ class Node:
         made = copy.copy(self)
         made.inner = graphs
         return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "handler": None}  # found again by name
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        found = find(self.domain, self.op, self.opset)
+        if found is None:
+            raise OnnxError(f"{self} has no handler in this version")
+        self.handler = found
 
     def attr(self, name: str, otherwise: Any = _NEVER) -> Any:
         """An attribute's value: a number, a text, a list, an array, or a Graph."""
@@ -79,7 +89,7 @@ class Node:
         return [
             self._host_input(i, v)
             if i in handler.host or i >= rest
-            else v
+            else plain(v)
             if i in handler.prefers and isinstance(v, np.ndarray)
             else tensor(plain(v))
             for i, v in enumerate(values)
