@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import train
+from mesh_programs import train
 
 import headwater as hw
 
@@ -17,7 +17,7 @@ MPIRUN = shutil.which("mpirun", path=os.pathsep.join([str(Path(sys.executable).p
 SCRIPT = """
 import json, sys
 import headwater as hw
-from programs import boxing, train
+from mesh_programs import boxing, train
 results = [train((2, 2), "tensor+zero1"), boxing()]
 print(json.dumps([hw._C.world(), *results]))
 """
