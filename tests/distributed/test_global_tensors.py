@@ -220,3 +220,53 @@ def test_optimizer_state_may_be_split_where_parameters_are_whole():
     for a, b in zip(twin.parameters(), model.parameters(), strict=True):
         np.testing.assert_allclose(b.detach().full().numpy(), a.detach().numpy(), rtol=1e-5, atol=1e-6)
         assert b.sbp == [B]
+
+
+def test_gradients_that_are_asked_for_lie_as_their_inputs():
+    w, x = hw.randn(4, 3).to_global(LINE, B).requires_grad_(), hw.randn(6, 3).to_global(LINE, S(0))
+    loss = nn.functional.linear(x, w).square().sum()
+    (g,) = hw.autograd.grad(loss, w)
+    assert g.sbp == [B]
+    np.testing.assert_allclose(g.full().numpy(), 2 * (x.full().numpy() @ w.detach().full().numpy().T).T @ x.full().numpy(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("plans", [("zero1", "zero3"), (None, "zero1"), ("data", None)])
+def test_state_is_saved_under_one_mesh_and_loaded_under_another(plans, tmp_path):
+    def make(plan, seed):
+        hw.manual_seed(seed)
+        model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+        if plan:
+            hw.parallelize(model, LINE if plan == "zero3" else GRID, plan)
+        return model, hw.optim.Adam(model.parameters(), lr=0.1)
+
+    def step(model, opt):
+        x = hw.arange(24.0).reshape(6, 4) / 24
+        opt.zero_grad()
+        loss = model(hw.distributed.place_batch(model, x) if "_batch_place" in model.__dict__ else x).square().sum()
+        loss.backward()
+        opt.step()
+        return loss.item()
+
+    model, opt = make(plans[0], 1)
+    step(model, opt)
+    hw.save({"model": model.state_dict(), "optimizer": opt.state_dict()}, tmp_path / "state")
+    state = hw.load(tmp_path / "state")
+    other, other_opt = make(plans[1], 2)
+    other.load_state_dict(state["model"])
+    other_opt.load_state_dict(state["optimizer"])
+    assert other[0].weight.is_global == bool(plans[1])
+    np.testing.assert_allclose([step(other, other_opt) for _ in range(2)], [step(model, opt) for _ in range(2)], rtol=1e-5)
+    a, b = other_opt.state[other[0].weight]["exp_avg"], opt.state[model[0].weight]["exp_avg"]
+    assert a.is_global == bool(plans[1]) and (not plans[1] or a.sbp == other[0].weight._state_sbp)
+    np.testing.assert_allclose(a.full().numpy(), b.full().numpy(), rtol=1e-4)
+
+
+def test_tied_parameters_are_saved_once(tmp_path):
+    a = nn.Linear(3, 3, bias=False)
+    model = nn.ModuleList([a, nn.Linear(3, 3, bias=False)])
+    model[1].weight = a.weight
+    model.to_global(LINE, S(0))
+    assert model[0].weight is model[1].weight
+    hw.save(model.state_dict(), tmp_path / "tied")
+    loaded = hw.load(tmp_path / "tied")
+    assert loaded["0.weight"]._shares_storage(loaded["1.weight"])
