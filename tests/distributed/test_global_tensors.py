@@ -270,3 +270,18 @@ def test_tied_parameters_are_saved_once(tmp_path):
     hw.save(model.state_dict(), tmp_path / "tied")
     loaded = hw.load(tmp_path / "tied")
     assert loaded["0.weight"]._shares_storage(loaded["1.weight"])
+
+
+@pytest.mark.parametrize("dtype", [hw.float32, hw.bfloat16, hw.float64])
+def test_the_mean_over_a_split_axis_does_not_gather(dtype):
+    x = hw.randn(7, 5).to(dtype)
+    g = x.to_global(LINE, S(0))
+    for dim, sbp in ((None, [B]), (0, None), (1, [S(0)]), ((0, 1), [B])):
+        want, got = (hw.mean(t) if dim is None else hw.mean(t, dim) for t in (x, g))
+        assert got.dtype is dtype and (sbp is None or got.sbp == sbp)
+        np.testing.assert_allclose(got.full().float().numpy(), want.float().numpy(), rtol=2e-2 if dtype is hw.bfloat16 else 1e-5, atol=1e-3)
+    ran = [name for name, *_ in hw._C.record_calls(lambda: g.mean()) if name != "cast"]
+    assert ran == ["mean", "sum", "div"]
+    x = x.float().requires_grad_()
+    (x.to_global(LINE, S(0)) ** 2).mean().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 / 35 * x.detach().numpy(), rtol=1e-5)
