@@ -1,5 +1,7 @@
 """Global tensors as tensors: views, in-place writes, random numbers, printing, reading, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -285,3 +287,41 @@ def test_the_mean_over_a_split_axis_does_not_gather(dtype):
     x = x.float().requires_grad_()
     (x.to_global(LINE, S(0)) ** 2).mean().backward()
     np.testing.assert_allclose(x.grad.numpy(), 2 / 35 * x.detach().numpy(), rtol=1e-5)
+
+
+def test_indices_of_python_lists():
+    x = hw.arange(12.0).reshape(4, 3)
+    g = x.to_global(LINE, S(0))
+    for index in ([0, 2], (slice(None), [2, 0]), (1, [0, 1]), ([0, 3], [1, 2])):
+        assert g[index].full().tolist() == x[index].tolist()
+    assert g[g > 4.5].full().tolist() == x[x > 4.5].tolist() and hw.nonzero(g > 9).full().tolist() == [[3, 1], [3, 2]]
+
+
+@pytest.mark.parametrize(("make", "shape"), [
+    (lambda: nn.LSTM(4, 5, batch_first=True), (4, 6, 4)), (lambda: nn.BatchNorm2d(3), (4, 3, 5, 5)),
+    (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), (4, 6, 8)), (lambda: nn.GroupNorm(2, 4), (3, 4, 5)),
+    (lambda: nn.Conv2d(4, 6, 3, padding=1), (5, 4, 6, 6)), (lambda: nn.MaxPool2d(2), (3, 4, 6, 6))])  # fmt: skip
+def test_modules_give_what_they_give_alone(make, shape):
+    hw.manual_seed(1)
+    module, x = make(), hw.randn(*shape)
+    want = module(x)
+    hw.manual_seed(1)
+    placed = make().to_global(GRID, [B, B])
+    got = placed(x.to_global(GRID, [S(0), B]))
+    got, want = (t[0] if isinstance(t, tuple) else t for t in (got, want))
+    np.testing.assert_allclose(got.detach().full().numpy(), want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_autocast_and_anomaly_mode():
+    x, w = hw.randn(6, 4), hw.randn(3, 4)
+    g, v = x.to_global(LINE, S(0)), w.to_global(LINE, B)
+    with hw.autocast("cpu"):
+        y = nn.functional.linear(g, v)
+        assert y.dtype is hw.bfloat16 and hw.equal(y.full(), nn.functional.linear(x, w))
+    with hw.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="anomaly"):
+        (g * 0 - 1).log()
+
+
+def test_pickling_says_what_to_do():
+    with pytest.raises(RuntimeError, match=r"is a global tensor.*full\(\)"):
+        pickle.dumps(hw.ones(3).to_global(LINE, S(0)))

@@ -37,7 +37,8 @@ const Tensor* first_global(std::span<const Tensor> in) {
   return nullptr;
 }
 
-bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0; }
+/// Numbers, and what a binding made of its user's numbers on the way, as the list in x[[0, 2]]: no object of the user stands for it.
+bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0 || !t->wrapper; }
 
 void check_mix(const OpDef& op, std::span<const Tensor> in) {
   if (t_created_like || t_implicit_broadcast)
