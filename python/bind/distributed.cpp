@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "bind/bind.h"
+#include "bind/comm_messenger.h"
 #include "comm/bucket.h"
 #include "comm/inproc/inproc.h"
 #include "comm/mpi/mpi.h"
@@ -276,6 +277,10 @@ void bind_distributed(nb::module_& m) {
         return hex(hash128(data, t.nbytes()));
       },
       "32 hexadecimal digits that stand for the bytes of a contiguous tensor.");
+  m.def("join_world_over", [](PyComm& c) {
+    join_world(c.value->rank(), c.value->size(), 0, messenger_over(c.value));
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function([] { world().messenger.reset(); }));
+  });
   m.def("launched_size", &launched_size, "The number of ranks that a launcher started, 0 without one.");
 }
 

@@ -137,7 +137,7 @@ double boxing_bytes(const Sbp& from, const Sbp& to, double bytes, int64_t ranks)
   const double n = static_cast<double>(ranks), others = bytes * (n - 1) / n;
   if (from.is_partial()) return to.is_split() ? others : 2 * others;  // reduce-scatter; all-reduce
   if (to.is_split()) return others / n;                               // all-to-all
-  return to.is_partial() ? 0 : others;                                // zeros around it; all-gather
+  return others;  // all-gather; a part in the midst of zeros moves nothing, but makes every rank work on the whole
 }
 
 }  // namespace hw

@@ -29,6 +29,7 @@ struct TransferList {
 std::vector<TransferList> boxing_steps(const Placement& from, const Placement& to, std::span<const int64_t> shape);
 
 /// Bytes that each rank must receive, at least, to change one axis of `ranks` ranks of a tensor with `bytes` on this axis' group.
+/// A split tensor made partial counts as gathered: it moves nothing, but leaves every rank the whole to work on.
 double boxing_bytes(const Sbp& from, const Sbp& to, double bytes, int64_t ranks);
 
 }  // namespace hw

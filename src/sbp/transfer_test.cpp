@@ -98,6 +98,7 @@ TEST(Transfer, SumsOfManyRanksAreFormedInParts) {
 TEST(Transfer, Costs) {
   EXPECT_EQ(boxing_bytes(broadcast(), split(0), 80, 4), 0);
   EXPECT_EQ(boxing_bytes(split(0), broadcast(), 80, 4), 60);
+  EXPECT_EQ(boxing_bytes(split(0), partial_sum(), 80, 4), 60);
   EXPECT_EQ(boxing_bytes(split(0), split(1), 80, 4), 15);
   EXPECT_EQ(boxing_bytes(partial_sum(), split(1), 80, 4), 60);
   EXPECT_EQ(boxing_bytes(partial_sum(), broadcast(), 80, 4), 120);

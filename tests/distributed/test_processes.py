@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from processes import run
-from programs import boxing, several, train
+from mesh_programs import boxing, several, train
+from pipe_processes import run
 
 
 def test_boxing_between_two_processes():

@@ -102,12 +102,9 @@ class Step {
   }
 
  private:
-  int sender(const Transfer& t) const {
-    return world().process_of(list_.source.mesh.ranks[static_cast<size_t>(t.from)]);
-  }
-  int receiver(const Transfer& t) const {
-    return world().process_of(list_.target.mesh.ranks[static_cast<size_t>(t.to)]);
-  }
+  static int64_t rank_of(const Placement& p, int64_t position) { return p.mesh.ranks[static_cast<size_t>(position)]; }
+  int sender(const Transfer& t) const { return world().process_of(rank_of(list_.source, t.from)); }
+  int receiver(const Transfer& t) const { return world().process_of(rank_of(list_.target, t.to)); }
   Tensor piece(const Transfer& t) const {
     return shown(parts_[index_of(from_here_, t.from)], local_box(list_.source, sizes(shape_), t.from), t.box);
   }
@@ -154,7 +151,12 @@ class Step {
   Tensor received(int64_t to, size_t first, size_t last) const {
     const Box box = local_box(list_.target, sizes(shape_), to);
     auto part = [&](size_t i) { return pieces_[i].defined() ? pieces_[i] : piece(list_.transfers[i]); };
-    if (last == first + 1 && list_.transfers[first].box == box) return part(first);
+    if (last == first + 1 && list_.transfers[first].box == box) {
+      // Another rank's slice is dense, as if it had come in a message: kernels must see the same strides however ranks are hosted.
+      const Tensor p = part(first);
+      const bool own = rank_of(list_.source, list_.transfers[first].from) == rank_of(list_.target, to);
+      return own || p.contiguous() ? p : cloned(p);
+    }
     Tensor made = Tensor::empty(dims_of(box), dtype_);
     const Sbp& fill = list_.fill[static_cast<size_t>(to)];
     if (!(fill == broadcast())) fill_identity(made, fill);

@@ -13,7 +13,7 @@
 #include "eager/prepared.h"
 #include "op/call.h"
 #include "op/created_like.h"
-#include "op/split_draw.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -37,7 +37,8 @@ const Tensor* first_global(std::span<const Tensor> in) {
   return nullptr;
 }
 
-bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0; }
+/// Numbers, and what a binding made of its user's numbers on the way, as the list in x[[0, 2]]: no object of the user stands for it.
+bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0 || !t->wrapper; }
 
 void check_mix(const OpDef& op, std::span<const Tensor> in) {
   if (t_created_like || t_implicit_broadcast)
@@ -245,6 +246,20 @@ bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std
   return true;
 }
 
+/// Where inputs would have to be moved, and the op can be expressed by others that leave them.
+bool run_split_form(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const SplitForm form = split_form_of(op);
+  if (!form || t_fixed_signature || out[0].defined()) return false;
+  const GlobalChoice& c = plan_of(op, in, attrs, out).choice;
+  bool stays = true;
+  for (size_t i = 0; i < in.size(); ++i) stays = stays && (!global_of(in[i]) || global_of(in[i])->place == c.in[i]);
+  if (stays) return false;
+  GradModeGuard untracked(false);
+  Tensors made = form(in, attrs);
+  for (size_t k = 0; k < out.size(); ++k) out[k] = made[k];
+  return true;
+}
+
 bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   static const OpDef& boxing = get_op("_boxing");
   if (&op == &boxing) {
@@ -260,7 +275,7 @@ bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& at
     run_split_draw(op, in[0], attrs, out, draw);
   else if (op.is_random())
     run_whole(op, in, attrs, out, *model);
-  else
+  else if (!run_split_form(op, in, attrs, out))
     run_on_ranks(op, in, attrs, out, plan_of(op, in, attrs, out));
   return true;
 }

@@ -37,8 +37,7 @@ Ints hosted_positions(const Mesh& mesh) {
   if (!w.ranks_each && w.processes > 1) set_ranks(w, most + 1);
   check(w.processes == 1 || most < w.ranks_each * w.processes, "the mesh ", mesh, " has rank ", most, ", but the ",
         w.processes, " processes host ", w.ranks_each * w.processes,
-        " ranks, as the first mesh said; make the largest mesh first, or say how "
-        "many with hw.distributed.init(ranks=...)");
+        " ranks, as the first mesh said; make the largest mesh first");
   Ints here;
   for (int64_t p = 0; p < mesh.size(); ++p)
     if (w.process_of(mesh.ranks[static_cast<size_t>(p)]) == w.process) here.push_back(p);
