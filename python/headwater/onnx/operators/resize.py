@@ -10,7 +10,7 @@ import headwater as hw
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
-from ..values import ints, tensor
+from ..values import check_size, ints, tensor
 
 _Array = np.ndarray[Any, Any]
 
@@ -87,6 +87,7 @@ def _along(x: Any, axis: int, matrix: _Array) -> Any:
 def _resized(node: Node, x: Any, mode: str, axes: list[int], new: list[int], scales: list[float], roi: list[float]) -> Any:
     how = node.attr("coordinate_transformation_mode", "half_pixel") if node.opset >= 11 else "asymmetric"
     mode, dtype = "linear" if mode in ("linear", "bilinear", "trilinear") else mode, x.dtype
+    check_size([dict(zip(axes, new)).get(a, n) for a, n in enumerate(x.shape)])
     if quick := _whole_image(node, x, mode, how, axes, new, scales):
         return quick[0]
     outside = None
