@@ -61,7 +61,7 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
-_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization"}
+_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization", "onnx"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -11,8 +11,9 @@ import pytest
 
 onnx = pytest.importorskip("onnx", reason="pip install onnx")
 
-import headwater.onnx as ox  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
+
+import headwater.onnx as ox  # noqa: E402
 
 ERRORS = (ox.OnnxError, TypeError, ValueError)
 
@@ -20,8 +21,8 @@ ERRORS = (ox.OnnxError, TypeError, ValueError)
 def model(nodes: list[Any], initializers: list[Any] = (), inputs: Any = None, outputs: Any = None) -> Any:  # type: ignore[assignment]
     inputs = inputs or [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])]
     outputs = outputs or [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
-    made = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs, list(initializers)), opset_imports=[helper.make_opsetid("", 18)])
-    return made
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
 
 
 def node(op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> Any:
@@ -51,7 +52,9 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "overflowing shape": (model([node("Add", ["x", "w"], ["y"])], [tensor("w", [1 << 62, 1 << 62])]), "cannot be read"),
     "unknown type": (model([node("Add", ["x", "w"], ["y"])], [tensor("w", [2], kind=99)]), "cannot be read"),
     "huge result": (model([node("ConstantOfShape", ["s"], ["y"])], [ints("s", [1 << 30, 1 << 30])]), "cannot be made"),
-    "huge range": (model([node("Range", ["a", "b", "c"], ["y"])], [ints("a", [0]), ints("b", [1 << 60]), ints("c", [1])]), "cannot be made"),
+    "huge range": (
+        model([node("Range", ["a", "b", "c"], ["y"])], [ints("a", [0]), ints("b", [1 << 60]), ints("c", [1])]), "cannot be made"
+    ),
     "endless loop": (
         model([
             node("Loop", ["m", "", "x"], ["y"], body=helper.make_graph(
@@ -83,7 +86,8 @@ def test_broken_files(name: str) -> None:
 
 
 def test_a_function_that_calls_itself() -> None:
-    again = onnx.helper.make_function("my", "F", ["a"], ["b"], [helper.make_node("F", ["a"], ["b"], domain="my")], [helper.make_opsetid("my", 1)])
+    call = helper.make_node("F", ["a"], ["b"], domain="my")
+    again = helper.make_function("my", "F", ["a"], ["b"], [call], [helper.make_opsetid("my", 1)])
     made = model([helper.make_node("F", ["x"], ["y"], domain="my")])
     made.opset_import.append(helper.make_opsetid("my", 1))
     made.functions.append(again)
@@ -105,7 +109,10 @@ def seeds() -> list[bytes]:
     """Small models with what a file may hold."""
     weights = [onnx.numpy_helper.from_array(np.ones((3, 4), np.float32), "w"), ints("s", [2, 2, 2])]
     image = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])]
-    branch = [helper.make_graph([node(o, ["h"], [n])], n, [], [helper.make_tensor_value_info(n, 1, None)]) for o, n in (("Exp", "p"), ("Neg", "q"))]
+    branch = [
+        helper.make_graph([node(o, ["h"], [n])], n, [], [helper.make_tensor_value_info(n, 1, None)])
+        for o, n in (("Exp", "p"), ("Neg", "q"))
+    ]
     return [
         m.SerializeToString()
         for m in (

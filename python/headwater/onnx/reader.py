@@ -157,7 +157,8 @@ def _to_expand(graph: Any, opsets: dict[str, int]) -> set[tuple[str, str]]:
                 schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
             except Exception:  # no such operator: reported with all others
                 continue
-            if schema.has_function or schema.has_context_dependent_function:
+            facts: Any = schema
+            if facts.has_function or facts.has_context_dependent_function:
                 found.add((domain, node.op_type))
                 _write_defaults(node, schema)
         for a in node.attribute:

@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""Handlers of convolutions, forward, transposed and deformed."""
 from __future__ import annotations
 
 from typing import Any

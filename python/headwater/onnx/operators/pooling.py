@@ -1,4 +1,4 @@
-"""Pooling."""
+"""Handlers of pooling, over windows and over whole images."""
 from __future__ import annotations
 
 from typing import Any

@@ -13,6 +13,7 @@ from ..registry import op
 from ..requirement import OnnxError
 from ..values import check_size, ints, number, sizes_array, tensor
 
+
 @op("Shape", raw=True)
 def shape(node: Node, x: Any) -> Any:
     sizes = list(x.shape)
