@@ -237,3 +237,10 @@ def test_quantised_operators_of_onnx_runtime() -> None:
     x = rng.standard_normal((1, 4, 6, 6)).astype(np.float32)
     (wanted,) = ort.InferenceSession(model.SerializeToString()).run(None, {"x": x})
     np.testing.assert_allclose(ox.load(model)(x).numpy(), wanted, atol=0.051)
+
+
+def test_the_guide_lists_the_operators() -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/onnx.md").read_text()
+    rows = [f"| {domain or 'ai.onnx'} | {', '.join(names)} |" for domain, names in ox.supported().items() if domain != "my.company"]
+    missing = [row for row in rows if row not in page]
+    assert not missing, "docs/guide/onnx.md lacks:\n" + "\n".join(missing)
