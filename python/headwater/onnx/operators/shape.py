@@ -11,6 +11,7 @@ from ...compiler.symbols import SymInt
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
+from ..symbolic import fixed_sizes
 from ..values import check_size, ints, number, sizes_array, tensor
 
 
@@ -220,6 +221,7 @@ def padded(x: Any, amounts: list[int], mode: str, value: Any) -> Any:
 
 
 def _continued(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    fixed_sizes(x)
     names = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
     if mode not in names:
         raise OnnxError(f"there is no padding mode '{mode}'")
