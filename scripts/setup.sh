@@ -3,9 +3,9 @@
 # Idempotent; a second run takes about a second. Settings from the environment:
 #   HEADWATER_VENV    folder of the virtual environment (default .venv in the checkout)
 #   HEADWATER_PYTHON  the Python to make it from (default: the first that serves, of python3, python3.13 ... 3.11)
-#   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint models)
+#   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint distributed models)
 source "$(dirname "$0")/paths.sh"
-extras=${HEADWATER_EXTRAS:-demo test lint models}
+extras=${HEADWATER_EXTRAS:-demo test lint distributed models}
 
 # The packages of scripts/apt-packages.txt that are not installed; optional ones only where the distribution has them, and
 # not at all for "missing_packages required".

@@ -85,6 +85,8 @@ void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool siz
   key.push_back(mode_key());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
+    check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
+                  " is one; call the function without it");
     size_t first = 0;  // the first argument on the same memory
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
     const bool leaf = is_leaf(t);
@@ -260,7 +262,7 @@ void bind_cache(nb::module_& m) {
   m.def("cache_limit", &cache_limit);
   m.def("cache_clear", &clear_cache);
   m.def("cache_use", [] {
-    const CacheUse use = cache_use();
+    const KeptUse use = cache_use();
     return nb::make_tuple(use.entries, use.bytes);
   });
   m.def("cache_counters", [] {
