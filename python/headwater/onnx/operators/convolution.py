@@ -32,6 +32,11 @@ def convolve(node: Node, x: Any, weight: Any, bias: Any, fill: float = 0.0) -> A
     padding = windows.before
     if not windows.symmetric() or fill or any(p < 0 for p in padding):
         x, padding = pad_spatial(x, windows.before, windows.after, fill), [0] * windows.rank
+    if windows.rank == 2 and weight.shape[3] == 1 and x.shape[3] == 1 and not padding[1]:
+        # a column: as a row it is the same data, and kernels go along rows
+        row, turned = x.transpose(2, 3), weight.transpose(2, 3)
+        stride, padding, dilation = ([v[1], v[0]] for v in (windows.stride, padding, windows.dilation))
+        return hw.conv2d(row, turned, bias, stride, padding, dilation, node.attr("group", 1)).transpose(2, 3)
     return _FORWARD[windows.rank](x, weight, bias, windows.stride, padding, windows.dilation, node.attr("group", 1))
 
 
