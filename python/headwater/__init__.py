@@ -85,6 +85,7 @@ _LAZY = {
     "data",
     "distributed",
     "nn",
+    "onnx",
     "ops",
     "optim",
     "serialization",

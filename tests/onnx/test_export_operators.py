@@ -74,7 +74,7 @@ def problem(test: Any, path: Path) -> str:
             made = ox.load(path)(*tensors)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-        wanted = [t for t in _flat(function(*tensors))]
+        wanted = _flat(function(*tensors))
         for got, want in zip(made if isinstance(made, tuple) else (made,), wanted):
             error = relative_error(_to_numpy(got.detach()), _to_numpy(want.detach()))
             if got.dtype != want.dtype or not error <= 2e-4:

@@ -237,3 +237,38 @@ def test_quantised_operators_of_onnx_runtime() -> None:
     x = rng.standard_normal((1, 4, 6, 6)).astype(np.float32)
     (wanted,) = ort.InferenceSession(model.SerializeToString()).run(None, {"x": x})
     np.testing.assert_allclose(ox.load(model)(x).numpy(), wanted, atol=0.051)
+
+
+def test_the_guide_lists_the_operators() -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/onnx.md").read_text()
+    rows = [f"| {domain or 'ai.onnx'} | {', '.join(names)} |" for domain, names in ox.supported().items() if domain != "my.company"]
+    missing = [row for row in rows if row not in page]
+    assert not missing, "docs/guide/onnx.md lacks:\n" + "\n".join(missing)
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize("shape", ["2, 3, 8", "2, 2, 3, 4"])
+def test_rotary_embedding_of_onnx_runtime(interleaved: int, shape: str) -> None:
+    ort = pytest.importorskip("onnxruntime", reason="pip install onnxruntime")
+    text = f"g (float[{shape}] x, int64[2, 3] p) => (float[{shape}] y) {{ "
+    text += f"y = com.microsoft.RotaryEmbedding<interleaved={interleaved}>(x, p, c, s) }}"
+    angles = np.outer(np.arange(9), [1.0, 0.1]).astype(np.float32)
+    model = with_weights(parse(text, more=', "com.microsoft" : 1'), c=np.cos(angles), s=np.sin(angles))
+    inputs = {"x": np.random.default_rng(0).standard_normal(eval(f"({shape})")).astype(np.float32), "p": np.array([[0, 1, 2], [4, 5, 8]])}
+    (wanted,) = ort.InferenceSession(model.SerializeToString()).run(None, inputs)
+    np.testing.assert_allclose(ox.load(model)(*inputs.values()).detach().numpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_weights_of_four_bits(zeros: bool) -> None:
+    ort = pytest.importorskip("onnxruntime", reason="pip install onnxruntime")
+    rng = np.random.default_rng(0)
+    text = "g (float[3, 40] x) => (float[3, 6] y) { y = com.microsoft.MatMulNBits<K=40, N=6, bits=4, block_size=16>"
+    model = parse(text + f"(x, w, s{', z' if zeros else ''}) }}", more=', "com.microsoft" : 1')
+    arrays = {"w": rng.integers(0, 256, (6, 3, 8)).astype(np.uint8), "s": rng.random(18).astype(np.float32)}
+    if zeros:
+        arrays["z"] = rng.integers(0, 256, (6 * 2,)).astype(np.uint8)
+    with_weights(model, **arrays)
+    x = rng.standard_normal((3, 40)).astype(np.float32)
+    (wanted,) = ort.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    np.testing.assert_allclose(ox.load(model)(x).detach().numpy(), wanted, rtol=1e-3, atol=1e-3)

@@ -52,6 +52,8 @@ MODELS: dict[str, tuple[str, str, Callable[[], list[Any]] | None, bool]] = {
     "embedding": ("openwakeword", WORD + "embedding_model.onnx", lambda: [f(2, 76, 32, 1)], False),
     "alexa": ("openwakeword", WORD + "alexa_v0.1.onnx", None, False),
     "timer": ("openwakeword", WORD + "timer_v0.1.onnx", None, False),
+    "hey jarvis": ("openwakeword", WORD + "hey_jarvis_v0.1.onnx", None, False),
+    "voice activity, float16": ("silero_vad", "data/silero_vad_half.onnx", lambda: voice(1)[:2], False),
     "hey marvin": ("openwakeword", WORD + "hey_marvin_v0.1.onnx", None, False),
     "speech quality": ("speechmos", "dnsmos_models/model_v8.onnx", lambda: [f(1, 900, 120)], True),
     "signal quality": ("speechmos", "dnsmos_models/sig.onnx", lambda: [f(1, 901, 161)], True),

@@ -12,6 +12,7 @@ from .. import recording
 from .element_types import core_type, in_core
 from .registry import Handler, find
 from .requirement import OnnxError, onnx
+from .symbolic import calculated, check_safe, meets_symbols
 from .values import _to_numpy, host, is_symbolic, plain, tensor
 
 _NEVER: Any = object()
@@ -65,6 +66,10 @@ class Node:
     def run(self, values: list[Any]) -> tuple[Any, ...]:
         """The outputs for these inputs."""
         handler = self.handler
+        if recording.current is not None:
+            if meets_symbols(values) and (made := calculated(self, values)) is not None:
+                return (made,)
+            check_safe(self.op, values)
         if handler.raw:
             result = handler.function(self, *values)
         elif self._is_host(values):

@@ -65,7 +65,8 @@ def export(
     Raises:
         OnnxError: operators have no ONNX form; all of them are named. Or the results differ.
     """
-    inputs = [tensor(np.asarray(i)) if not isinstance(i, hw.Tensor) else i for i in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
+    listed = inputs if isinstance(inputs, (tuple, list)) else [inputs]
+    inputs = [i if isinstance(i, hw.Tensor) else tensor(np.asarray(i)) for i in listed]
     opset = onnx.defs.onnx_opset_version() if opset is None else opset
     if not 13 <= opset <= onnx.defs.onnx_opset_version():
         raise OnnxError(f"models are written in opset 13 to {onnx.defs.onnx_opset_version()}, not {opset}")
@@ -111,7 +112,7 @@ def _axes(given: dict[Any, Any], names: list[str], inputs: list[Any]) -> list[di
 # ---------------------------------------------------------------- writing
 def _written(model: Any, found: Captured, opset: int, names: list[str], output_names: list[str] | None) -> tuple[Any, int]:
     graph, sizes = found.graph, found.sizes
-    weights = {}
+    weights: dict[Any, str] = {}
     if isinstance(model, hw.nn.Module):
         for name, value in model.state_dict().items():
             weights.setdefault((value.data_ptr(), tuple(value.shape)), name)
@@ -266,10 +267,13 @@ def _compare(report: Report, path: Path, inputs: list[Any], results: list[Any], 
         ours = _to_numpy(wanted.detach())
         if got.shape != ours.shape:
             raise OnnxError(f"{path}: output {number} has shape {list(got.shape)} in ONNX Runtime and {list(ours.shape)} in Headwater")
-        error = relative_error(got, ours)
-        report.largest_error = max(report.largest_error, error)
-        if not error <= tolerance:
-            raise OnnxError(f"{path}: output {number} differs from ONNX Runtime's by {error:.1e} of its largest value; {tolerance:.1e} is accepted")
+        difference = relative_error(got, ours)
+        report.largest_error = max(report.largest_error, difference)
+        if not difference <= tolerance:
+            raise OnnxError(
+                f"{path}: output {number} differs from ONNX Runtime's by {difference:.1e} of its largest value; "
+                f"{tolerance:.1e} is accepted"
+            )
 
 
 def relative_error(a: Any, b: Any) -> float:

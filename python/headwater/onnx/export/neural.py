@@ -298,11 +298,10 @@ def _gates(value: Any) -> Any:
 @export_op("_lstm_layer")
 def lstm_layer(w: Writer, c: Call) -> Any:
     """The product with the weights of the input stands before the layer here, and is part of it in ONNX."""
-    maker = w.makers.get(c.inputs[0])
-    recurrent = c.known(1)
-    if recurrent is None or c.inputs[0] is None:
+    recurrent, projected = c.known(1), c.inputs[0]
+    if recurrent is None or projected is None:
         raise OnnxError("an LSTM whose weights are computed from the inputs is not exported")
-    hidden = recurrent.shape[1]
+    maker, hidden = w.makers.get(projected), recurrent.shape[1]
     weight, bias = hw.eye(4 * hidden, dtype=recurrent.dtype), hw.zeros(4 * hidden, dtype=recurrent.dtype)
     x = ""
     if maker is not None and maker.op == "linear" and maker.known(1) is not None and (not maker.has(2) or maker.known(2) is not None):

@@ -87,7 +87,8 @@ def var_mean(w: Writer, c: Call) -> Any:
     centred = w.emit("Sub", [name, mean])
     var = reduced(w, w.emit("Mul", [centred, centred]), "ReduceMean", axes, keep)
     if c.attrs["correction"]:
-        var = w.emit("Mul", [var, w.scalar(count / max(count - c.attrs["correction"], 0) if count > c.attrs["correction"] else np.nan, dtype)])
+        left = count - c.attrs["correction"]
+        var = w.emit("Mul", [var, w.scalar(count / left if left > 0 else np.nan, dtype)])
     if c.attrs["root"]:
         var = w.emit("Sqrt", [var])
     return [var, mean if keep or not axes else w.emit("Squeeze", [mean, w.ints(axes)])]
