@@ -61,7 +61,7 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
-_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization"}
+_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization", "infer"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -78,6 +78,10 @@ def __getattr__(name: str) -> _Any:
         from . import compiler
 
         return getattr(compiler, name)
+    if name in ("freeze", "FreezeError"):
+        from . import infer
+
+        return getattr(infer, name)
     if name == "autocast":
         from .amp import autocast
 
@@ -86,4 +90,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "compile", "CompileError", "cond", "while_loop", "scan"})
+    lazy = ("save", "load", "autocast", "compile", "CompileError", "cond", "while_loop", "scan", "freeze", "FreezeError")
+    return sorted({*globals(), *_LAZY, *lazy})
