@@ -1,8 +1,9 @@
-# libheadwater_infer, shared and static: the rooms that run a frozen model, and no others. Only the C interface is visible.
+# libheadwater_infer, shared and static: the rooms that run a frozen model, and no others. Only the C interface is visible. The
+# declarations of operators (ir, op, ops) are in it because a file from outside is checked by their rules.
 #   cmake --install build/release --component infer --prefix DIR
 #   g++ -std=c++17 program.cpp -IDIR/include -LDIR/lib -lheadwater_infer -Wl,-rpath,DIR/lib
 set(infer_objects "")
-foreach(room base core sbp plan kernels backends_cpu backends_onednn codegen chain infer)
+foreach(room base core sbp ir plan op ops kernels backends_cpu backends_onednn codegen chain infer)
   if(TARGET hw_${room})
     list(APPEND infer_objects $<TARGET_OBJECTS:hw_${room}>)
   endif()

@@ -3,7 +3,7 @@
 # Idempotent; a second run takes about a second. Settings from the environment:
 #   HEADWATER_VENV    folder of the virtual environment (default .venv in the checkout)
 #   HEADWATER_PYTHON  the Python to make it from (default: the first that serves, of python3, python3.13 ... 3.11)
-#   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint)
+#   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint distributed)
 source "$(dirname "$0")/paths.sh"
 
 # The packages of scripts/apt-packages.txt that are not installed; optional ones only where the distribution has them, and
@@ -86,7 +86,7 @@ install_requirements() {
   # What is in the stamp is installed: a new pin or extra makes a new line, and only new lines go to pip.
   stamp=$venv/headwater-requirements
   touch "$stamp"
-  list=$(requirements "$python" "${HEADWATER_EXTRAS:-demo test lint}" | grep -vxFf "$stamp") || return 0
+  list=$(requirements "$python" "${HEADWATER_EXTRAS:-demo test lint distributed}" | grep -vxFf "$stamp") || return 0
   echo "pip: $(echo "$list" | wc -l) requirements (minutes the first time: torch, the tests' oracle, is large)"
   # Byte-compiling happens on first import, for what is imported.
   echo "$list" | "$python" -m pip install -q --disable-pip-version-check --no-compile -r /dev/stdin

@@ -81,6 +81,8 @@ void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool siz
   key.push_back(mode_key());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
+    check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
+                  " is one; call the function without it");
     size_t first = 0;  // the first argument on the same memory
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
     const bool leaf = is_leaf(t);
@@ -121,6 +123,13 @@ PipelineOptions options_for(const Graph& graph, int64_t memory_budget) {
 
 void bind_parts(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
+      .def("sources",  // by source of the graph: the tensor of state, None for the others
+           [](PyParts& p) {
+             nb::list list;
+             for (const ProgramSource& s : p.parts.sources)
+               list.append(s.tensor.defined() ? nb::steal(wrap(s.tensor.alias())) : nb::object(nb::none()));
+             return list;
+           })
       .def("at_sizes",
            [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",

@@ -8,6 +8,9 @@
 
 namespace hw {
 
+static PlaceGradient g_place_gradient = nullptr;
+void set_place_gradient(PlaceGradient f) { g_place_gradient = f; }
+
 namespace {
 
 class AccumulateNode final : public GradNode {
@@ -21,6 +24,8 @@ class AccumulateNode final : public GradNode {
     if (!dy[0].defined()) return {};
     GradMeta& m = *grad_meta(leaf_);
     Tensor g = dy[0];
+    if ((g->global || leaf_->global) && g_place_gradient) [[unlikely]]
+      g = g_place_gradient(g, leaf_);
     for (size_t i = 0; i < m.hooks.size(); ++i) {
       Ref<GradHook> hook = m.hooks[i];
       if (hook->removed) continue;

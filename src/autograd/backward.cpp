@@ -10,6 +10,7 @@
 #include "autograd/mode.h"
 #include "autograd/record.h"
 #include "base/error.h"
+#include "op/created_like.h"
 #include "op/math.h"
 
 namespace hw {
@@ -75,6 +76,7 @@ void Engine::seed(const Tensor& root, Tensor gradient, size_t index) {
                   root, "; pass gradient=");
     check_runtime(root.numel() == 1, "backward: a gradient is made up for a single element only, but the root is ",
                   root, "; reduce it first (loss.mean()), or pass gradient=");
+    CreatedLike model({&root, 1});
     gradient = ones(root.shape(), root.dtype());
   }
   check_runtime(gradient.shape() == root.shape(), "backward: the gradient ", gradient,
@@ -157,6 +159,7 @@ void Engine::deliver(GradNode& node, Tensors dx) {
 void Engine::step(GradNode& node, Tensors& dy) {
   bool any = false;
   for (const Tensor& t : dy) any = any || t.defined();
+  CreatedLike model(dy);
   if (any) run_hooks(node, dy);
   if (auto it = captures_.find(&node); it != captures_.end()) {
     for (const Capture& c : it->second)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "chain/control.h"
 #include "chain/loop.h"
+#include "kernels/tuning/tuning.h"
 
 namespace hw {
 
@@ -36,7 +37,7 @@ static PreparedStep prepare_step(const Plan& plan, const PlanStep& p, std::vecto
       s = {prepare_control(plan, p), "plans", {}};
     } else {
       const std::vector<TensorSpec> in = specs(p.inputs), out = specs(p.outputs);
-      s.kernel = prepare_kernel({p.op, in, out, p.attrs, p.compute}, DeviceType::CPU, &s.name);
+      s.kernel = prepare_fastest({p.op, in, out, p.attrs, p.compute}, DeviceType::CPU, &s.name);
     }
   } catch (const Error& e) {
     throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan.origins[static_cast<size_t>(p.origin)], ")"));
@@ -135,9 +136,14 @@ void Chain::launch(size_t i, char* memory) {
 
 void Chain::complain(size_t i, const char* message) const {
   const PlanStep& p = plan_.steps[i];
-  bool zero = std::string_view(message).starts_with("ZeroDivisionError");
-  fail(zero ? ErrorKind::Runtime : ErrorKind::Index, p.op, ": ", message, " (",
-       plan_.origins[static_cast<size_t>(p.origin)], ")");
+  constexpr std::string_view kRuntime = "RuntimeError: ";  // as in eager mode
+  std::string_view what = message;
+  ErrorKind kind = what.starts_with("ZeroDivisionError") ? ErrorKind::Runtime : ErrorKind::Index;
+  if (what.starts_with(kRuntime)) {
+    kind = ErrorKind::Runtime;
+    what.remove_prefix(kRuntime.size());
+  }
+  fail(kind, p.op, ": ", what, " (", plan_.origins[static_cast<size_t>(p.origin)], ")");
 }
 
 void Chain::run(const ChainInputs& in, void* memory) {

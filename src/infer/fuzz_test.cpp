@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/flags.h"
 #include "infer/session.h"
+#include "plan/file.h"
 #include "plan/frozen_layout.h"
 #include "plan/layout.h"
 #include "plan/sample_frozen.h"
@@ -38,6 +39,18 @@ void mutate(std::string& file, size_t start, size_t end, Random& random) {
       std::memmove(&file[at], &file[from], bytes);
     }
   }
+}
+
+/// Where the plans lie in a file.
+std::vector<std::pair<size_t, size_t>> plans_in(const std::string& file) {
+  std::vector<std::pair<size_t, size_t>> found;
+  for (size_t at = 0; (at = file.find(std::string_view(kPlanMagic, sizeof kPlanMagic), at)) != std::string::npos;
+       ++at) {
+    PlanFileHeader h;
+    std::memcpy(&h, file.data() + at, sizeof h);
+    found.emplace_back(at, sizeof h + aligned64(h.structure_bytes) + h.data_bytes);
+  }
+  return found;
 }
 
 /// Whether it loaded; runs it with what its forms say.
@@ -79,6 +92,26 @@ TEST(FrozenFuzz, ChangedStructuresAreReadOrRefused) {
       mutate(file, sizeof h, sizeof h + h.structure_bytes, random);
     seal_frozen(file);
     loaded += loads(file);
+  }
+  EXPECT_GT(loaded, rounds / 100);
+  EXPECT_LT(loaded, rounds);
+}
+
+/// Plans that hold together, but whose calls may be none that an operator takes.
+TEST(FrozenFuzz, ChangedPlansAreReadOrRefused) {
+  const std::string good = write_frozen(sample_frozen());
+  const auto plans = plans_in(good);
+  ASSERT_EQ(plans.size(), 3u);
+  const int64_t rounds = flag_int("HEADWATER_FUZZ_ROUNDS", 20000);
+  int64_t loaded = 0;
+  for (int64_t round = 0; round < rounds; ++round) {
+    Random random(static_cast<uint64_t>(round));
+    const auto [at, bytes] = plans[random() % plans.size()];
+    std::string plan = good.substr(at, bytes);
+    for (uint64_t changes = 1 + random() % 3; changes > 0; --changes)
+      mutate(plan, sizeof(PlanFileHeader), plan.size(), random);
+    seal_plan(plan);
+    loaded += loads(good.substr(0, at) + plan + good.substr(at + bytes));
   }
   EXPECT_GT(loaded, rounds / 100);
   EXPECT_LT(loaded, rounds);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "chain/chain.h"
+#include "op/check_plan.h"
 #include "plan/file.h"
 
 namespace hw::infer {
@@ -65,7 +66,22 @@ Ref<LoadedModel> LoadedModel::from_memory(const void* data, size_t bytes) {
   return make_ref<LoadedModel>(std::move(copy));
 }
 
-LoadedModel::LoadedModel(Ref<Storage> file) : file_(std::move(file)), model_(read_frozen(file_)) { pack_all(); }
+/// What the file's reader cannot know: that calls are such as kernels take.
+static void check_calls(const FrozenModel& model) {
+  const auto check_plan = [](const Plan& plan) {
+    if (std::string problem = calls_problem(plan); !problem.empty())
+      fail(ErrorKind::Value, "the model file is wrong: ", problem);
+  };
+  for (const FrozenForm& f : model.forms) {
+    check_plan(f.plan);
+    if (f.once) check_plan(*f.once);
+  }
+}
+
+LoadedModel::LoadedModel(Ref<Storage> file) : file_(std::move(file)), model_(read_frozen(file_)) {
+  check_calls(model_);
+  pack_all();
+}
 LoadedModel::LoadedModel(FrozenModel model) : model_(std::move(model)) { pack_all(); }
 
 void LoadedModel::pack_all() {

@@ -121,3 +121,22 @@ def test_a_loop_refuses_to_lose_gradients_of_what_it_closes_over() -> None:
     assert hw.compile(lambda x: power(x, w.detach()))(hw.ones(3)).tolist() == [8.0, 8.0, 8.0]
     with hw.no_grad():
         assert hw.compile(lambda x: power(x, w))(hw.ones(3)).tolist() == [8.0, 8.0, 8.0]
+
+
+def test_eager_operations_inside_of_a_branch() -> None:
+    """recording.eagerly() leaves all captures, not only that of the branch."""
+    from headwater import recording
+
+    def branch(x):
+        with recording.eagerly():
+            with recording.eagerly():
+                two = hw.tensor([2])
+            size = int((two * 3).item())
+        return x * size
+
+    @hw.compile
+    def f(x):
+        return hw.cond(x.sum() > 0, branch, lambda x: x - 1, (x,))
+
+    assert f(hw.ones(2)).tolist() == [6.0, 6.0]
+    assert f(-hw.ones(2)).tolist() == [-2.0, -2.0]

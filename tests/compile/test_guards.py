@@ -592,3 +592,13 @@ def test_requires_grad_changed_for_a_while():
     y = hw.compile(f)(x)
     y.backward()
     assert layer.weight.grad is None and x.grad is not None
+
+
+def test_numbers_of_numpy_are_told_by_value():
+    import numpy as np
+
+    f = hw.compile(lambda x, n: x * float(n))
+    for value in (2.0, 2.0, 3.0, 2.0):
+        assert f(hw.ones(1), np.array(value)).item() == value
+        assert f(hw.ones(1), np.float64(value)).item() == value
+    assert f.captures <= 4

@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `demo`, `check`, `run`; also as `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `launch`, `demo`, `check`, `run`; also as `python -m headwater`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ def _parser() -> argparse.ArgumentParser:
 
     passes = commands.add_parser("passes", help="list what the compiler does to a graph, in order")
     passes.add_argument("--json", action="store_true", help="as JSON")
+
+    launch = commands.add_parser("launch", help="run a script on several ranks of this machine")
+    launch.add_argument("-n", type=int, required=True, dest="ranks", metavar="N", help="how many ranks")
+    launch.add_argument("--max-restarts", type=int, default=0, metavar="K", help="start again after a failure, K times (default: 0)")
+    launch.add_argument("-m", action="store_true", dest="is_module", help="TARGET is a module, as in python -m")
+    launch.add_argument("target", metavar="TARGET", help="a script")
+    launch.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the script")
 
     demo = commands.add_parser("demo", help="train on real handwritten digits, save, reload, predict, draw")
     demo.add_argument("--out", default="headwater-demo", metavar="DIR", help="where files go (default: %(default)s)")
@@ -100,6 +107,15 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
         a = arguments
         return run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json)
+    if arguments.command == "launch":
+        from .launch import LaunchError
+        from .launch import main as launch_main
+
+        a = arguments
+        try:
+            return launch_main(a.ranks, a.max_restarts, a.target, a.arguments, a.is_module)
+        except LaunchError as error:
+            parser.exit(1, f"headwater launch: {error}\n")
     if arguments.command == "demo":
         from .demo import main as demo_main
         from .demo import predict_main

@@ -39,12 +39,14 @@ class _Nested:
         self.operands = list(operands)
         stand_ins = [self.native.add_input(t, f"operand{i}", None) for i, t in enumerate(self.operands)]
         self.native.enter()
+        session.around.append(outer)
         session.native = self.native
         try:
             self.result = function(*stand_ins)
             self.outputs = _leaves(self.result)
         finally:
             session.native = outer
+            session.around.pop()
             self.native.leave()
 
     def body(self, inputs: list[Tensor]) -> Any:

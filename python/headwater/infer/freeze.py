@@ -156,7 +156,7 @@ class _Frozen:
         self, model: Any, calls: list[Any], name: str | None, output_names: Sequence[str] | None, packed: bool, tests: bool
     ) -> None:
         self._model = model
-        self._name = name or getattr(model, "__name__", type(model).__name__)
+        self._name: str = name or str(getattr(model, "__name__", type(model).__name__))
         self.native: Any = None
         for args, kwargs in calls:
             want = list(_outputs(model(*args, **kwargs)))
