@@ -36,13 +36,13 @@ Tensors tensor_list(nb::handle list) {
   return out;
 }
 
-namespace {
-
 nb::object list_of(const Tensors& tensors) {
   Owned list(own(PyList_New(static_cast<Py_ssize_t>(tensors.size()))));
   for (size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]));
   return nb::steal(list.take());
 }
+
+namespace {
 
 std::vector<double> numbers(nb::handle list) {
   Owned seq(own(PySequence_Fast(list.ptr(), "expected a list of numbers")));
@@ -62,10 +62,6 @@ struct PyCapture {
 /// A graph inside a node.
 struct PyBody {
   std::shared_ptr<const Graph> graph;
-};
-
-struct PyParts {
-  ProgramParts parts;
 };
 
 struct PyWorkspace {
@@ -286,6 +282,7 @@ void bind_compile(nb::module_& m) {
   bind_code(m);
   bind_guards(m);
   bind_dispatch(m);
+  bind_frozen(m);
 }
 
 }  // namespace hw::bind
