@@ -33,7 +33,7 @@ class CallRecorder final : public EagerInterpreter {
     nb::list inputs;
     for (const Tensor& t : in) {
       Tensor kept = t.defined() ? t.alias() : t;
-      if (t.defined() && copy && !t->wrapped) {
+      if (t.defined() && copy && !t->wrapped && !t->global) {
         kept = Tensor();
         execute_here(clone.def(), {&t, 1}, clone.def().default_attrs(), {&kept, 1});
       } else if (t.defined()) {

@@ -36,13 +36,13 @@ Tensors tensor_list(nb::handle list) {
   return out;
 }
 
-namespace {
-
 nb::object list_of(const Tensors& tensors) {
   Owned list(own(PyList_New(static_cast<Py_ssize_t>(tensors.size()))));
   for (size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]));
   return nb::steal(list.take());
 }
+
+namespace {
 
 std::vector<double> numbers(nb::handle list) {
   Owned seq(own(PySequence_Fast(list.ptr(), "expected a list of numbers")));
@@ -62,10 +62,6 @@ struct PyCapture {
 /// A graph inside a node.
 struct PyBody {
   std::shared_ptr<const Graph> graph;
-};
-
-struct PyParts {
-  ProgramParts parts;
 };
 
 struct PyWorkspace {
@@ -127,6 +123,13 @@ PipelineOptions options_for(const Graph& graph, int64_t memory_budget) {
 
 void bind_parts(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
+      .def("sources",  // by source of the graph: the tensor of state, None for the others
+           [](PyParts& p) {
+             nb::list list;
+             for (const ProgramSource& s : p.parts.sources)
+               list.append(s.tensor.defined() ? nb::steal(wrap(s.tensor.alias())) : nb::object(nb::none()));
+             return list;
+           })
       .def("at_sizes",
            [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",
@@ -279,6 +282,7 @@ void bind_compile(nb::module_& m) {
   bind_code(m);
   bind_guards(m);
   bind_dispatch(m);
+  bind_frozen(m);
 }
 
 }  // namespace hw::bind

@@ -4,10 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+
 #include "autograd/node.h"
 #include "bind/bind.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
+#include "eager/global/world.h"
 #include "op/created_like.h"
 #include "op/math.h"
 #include "sbp/transfer.h"
@@ -63,6 +66,8 @@ nb::object from_local(nb::handle given, const Mesh& mesh, nb::handle sbp, nb::ha
   use_global_tensors();
   Tensors parts = tensors_from(given);
   check(!parts.empty(), "from_local: the list of parts is empty");
+  check(world().processes == 1 || !shape.is_none(),
+        "from_local: give the shape of the whole, of which other processes hold parts");
   const Place* place = place_from(mesh, sbp, parts[0].ndim());
   Dims whole = parts[0].shape();
   if (!shape.is_none()) {
@@ -110,6 +115,47 @@ struct Fixing {
   void enter() { before = std::exchange(t_fixed_signature, &fixed); }
   void leave() { t_fixed_signature = before; }
 };
+
+/// Messages by a Python function: exchange({process: bytes}, {process: size}) -> {process: bytes}.
+class PythonMessenger final : public Messenger {
+ public:
+  explicit PythonMessenger(nb::callable f) : f_(std::move(f)) {}
+  void exchange(std::span<const Parcel> out, std::span<Parcel> in) override {
+    nb::dict sent, sizes;
+    for (const Parcel& p : out) {
+      std::string bytes;
+      for (const Tensor& t : p.pieces) bytes.append(static_cast<const char*>(t.data()), t.nbytes());
+      sent[nb::int_(p.process)] = nb::bytes(bytes.data(), bytes.size());
+    }
+    for (const Parcel& p : in) {
+      size_t size = 0;
+      for (const Tensor& t : p.pieces) size += t.nbytes();
+      sizes[nb::int_(p.process)] = size;
+    }
+    nb::dict got = nb::cast<nb::dict>(f_(sent, sizes));
+    for (Parcel& p : in) {
+      nb::bytes bytes = nb::cast<nb::bytes>(got[nb::int_(p.process)]);
+      check_runtime(bytes.size() == nb::cast<size_t>(sizes[nb::int_(p.process)]), "process ", p.process, " sent ",
+                    bytes.size(), " bytes; the processes do not run the same program");
+      const char* at = static_cast<const char*>(bytes.data());
+      for (const Tensor& t : p.pieces) {
+        std::memcpy(t.data(), at, t.nbytes());
+        at += t.nbytes();
+      }
+    }
+  }
+
+ private:
+  nb::callable f_;
+};
+
+void bind_world(nb::module_& m) {
+  m.def("join_world", [](int process, int processes, int64_t ranks, nb::callable exchange) {
+    join_world(process, processes, ranks, std::make_unique<PythonMessenger>(std::move(exchange)));
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function([] { world().messenger.reset(); }));
+  });
+  m.def("world", [] { return nb::make_tuple(world().process, world().processes, world().ranks_each); });
+}
 
 void bind_mesh(nb::module_& m) {
   nb::class_<Mesh>(m, "Mesh", "Ranks arranged in a grid with named axes.")
@@ -173,6 +219,7 @@ void bind_sbp(nb::module_& m) {
 
 void bind_global(nb::module_& m) {
   bind_mesh(m);
+  bind_world(m);
   bind_sbp(m);
   m.def("to_global", &to_global);
   m.def("from_local", &from_local, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());

@@ -79,11 +79,14 @@ __version__: str = _C.build["version"]
 
 _LAZY = {
     "amp",
+    "checkpoint",
     "cli",
     "compiler",
     "data",
     "distributed",
+    "infer",
     "nn",
+    "onnx",
     "ops",
     "optim",
     "quantization",
@@ -106,6 +109,10 @@ def __getattr__(name: str) -> _Any:
         from . import compiler
 
         return getattr(compiler, name)
+    if name in ("freeze", "FreezeError"):
+        from . import infer
+
+        return getattr(infer, name)
     if name == "parallelize":
         from .distributed import parallelize
 
@@ -118,4 +125,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "parallelize", "compile", "CompileError", "cond", "while_loop", "scan"})
+    lazy = ("save", "load", "autocast", "parallelize", "compile", "CompileError", "cond", "while_loop", "scan", "freeze", "FreezeError")
+    return sorted({*globals(), *_LAZY, *lazy})

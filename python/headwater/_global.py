@@ -16,8 +16,20 @@ broadcast = _C.sbp_broadcast
 partial_sum, partial_max, partial_min = _C.sbp_partial_sum, _C.sbp_partial_max, _C.sbp_partial_min
 
 
+def _join() -> None:
+    """Under a launcher, lets this process host its share of the ranks; the largest mesh must come first."""
+    if _C.world()[1] == 1 and _C.launched_size() > 1:
+        from .distributed import world
+
+        if world.comm().size > 1:
+            _C.join_world_over(world.comm())
+
+
 def mesh(device: str, shape: int | Sequence[int], *, names: Sequence[str] = (), ranks: Sequence[int] = ()) -> Any:
     """Ranks arranged in a grid.
+
+    Under a launcher (`mpirun -n 2 python train.py`) each process hosts as many ranks, in a row; without one this process hosts all
+    of them, as virtual devices. The first mesh must be the one with all ranks.
 
     Args:
         device: the type of the devices, "cpu".
@@ -28,6 +40,7 @@ def mesh(device: str, shape: int | Sequence[int], *, names: Sequence[str] = (), 
     >>> hw.mesh("cpu", (2, 4), names=("data", "model"))
     <mesh cpu[data=2, model=4]>
     """
+    _join()
     return _C.make_mesh(device, shape, list(names), list(ranks))
 
 

@@ -96,6 +96,7 @@ def _rows(t: Tensor, fmt: _Format, indent: int, summarize: bool) -> str:
 def _body(t: Tensor, indent: int) -> str:
     values = t.detach()
     if values.dtype is _C.bfloat16 or values.dtype is _C.float16:
+        values.as_strided((), ()).item()  # an error where there are no values: the tensor outlived the capture that made it
         values = values.to(_C.float32)
     summarize = values.numel() > _options["threshold"]
     kind = "complex" if values.is_complex() else "float" if values.is_floating_point() else "other"

@@ -10,6 +10,9 @@ namespace hw {
 
 static PlaceGradient g_place_gradient = nullptr;
 void set_place_gradient(PlaceGradient f) { g_place_gradient = f; }
+Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf) {
+  return (gradient->global || leaf->global) && g_place_gradient ? g_place_gradient(gradient, leaf) : gradient;
+}
 
 namespace {
 
@@ -23,9 +26,7 @@ class AccumulateNode final : public GradNode {
   Tensors apply(std::span<const Tensor> dy, bool) override {
     if (!dy[0].defined()) return {};
     GradMeta& m = *grad_meta(leaf_);
-    Tensor g = dy[0];
-    if ((g->global || leaf_->global) && g_place_gradient) [[unlikely]]
-      g = g_place_gradient(g, leaf_);
+    Tensor g = placed_gradient(dy[0], leaf_);
     for (size_t i = 0; i < m.hooks.size(); ++i) {
       Ref<GradHook> hook = m.hooks[i];
       if (hook->removed) continue;

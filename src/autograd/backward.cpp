@@ -237,9 +237,11 @@ Tensors grad(std::span<const Tensor> roots, std::span<const Tensor> gradients, s
   engine.run();
   Tensors out = engine.take();
   out.resize(inputs.size());
-  for (size_t i = 0; i < out.size(); ++i)
+  for (size_t i = 0; i < out.size(); ++i) {
     check_runtime(out[i].defined() || allow_unused, "grad: input ", static_cast<int64_t>(i),
                   " was not used to compute the outputs; pass allow_unused=True to get None for it");
+    if (out[i].defined()) out[i] = placed_gradient(out[i], inputs[i]);
+  }
   return out;
 }
 

@@ -136,9 +136,14 @@ void Chain::launch(size_t i, char* memory) {
 
 void Chain::complain(size_t i, const char* message) const {
   const PlanStep& p = plan_.steps[i];
-  bool zero = std::string_view(message).starts_with("ZeroDivisionError");
-  fail(zero ? ErrorKind::Runtime : ErrorKind::Index, p.op, ": ", message, " (",
-       plan_.origins[static_cast<size_t>(p.origin)], ")");
+  constexpr std::string_view kRuntime = "RuntimeError: ";  // as in eager mode
+  std::string_view what = message;
+  ErrorKind kind = what.starts_with("ZeroDivisionError") ? ErrorKind::Runtime : ErrorKind::Index;
+  if (what.starts_with(kRuntime)) {
+    kind = ErrorKind::Runtime;
+    what.remove_prefix(kRuntime.size());
+  }
+  fail(kind, p.op, ": ", what, " (", plan_.origins[static_cast<size_t>(p.origin)], ")");
 }
 
 void Chain::run(const ChainInputs& in, void* memory) {

@@ -1,6 +1,7 @@
 // Branches and loops. The plans inside work in this kernel's scratch memory; loops keep the carried values there, twice.
 #include "chain/control.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ void run_nested(Chain& chain, std::span<const void* const> sources, std::span<vo
   try {
     chain.run({sources, outputs, {}, 0, 0}, memory);
   } catch (const Error& e) {
-    status->report("%s", e.what());
+    status->report("%s%s", e.kind() == ErrorKind::Runtime ? "RuntimeError: " : "", e.what());
   }
 }
 
@@ -38,7 +39,7 @@ class CondKernel final : public Kernel {
 class WhileKernel final : public Kernel {
  public:
   WhileKernel(const Plan& condition, const Plan& body, size_t inputs, size_t carried)
-      : condition_(condition), body_(body), inputs_(inputs), carried_(carried) {
+      : condition_(condition), body_(body), inputs_(inputs), carried_(carried), now_(inputs), next_(carried) {
     for (int64_t bytes : body.outputs) {
       offsets_.push_back(carried_bytes_);
       sizes_.push_back(static_cast<size_t>(bytes));
@@ -52,23 +53,24 @@ class WhileKernel final : public Kernel {
     auto* going = static_cast<char*>(a.scratch);
     char* buffers[2] = {going + 64, going + 64 + carried_bytes_};
     char* memory = buffers[1] + carried_bytes_;
-    std::vector<const void*> now(a.inputs, a.inputs + inputs_);
-    std::vector<void*> next(carried_);
+    std::copy(a.inputs, a.inputs + inputs_, now_.begin());
     void* const flag[1] = {going};
     for (size_t turn = 0; !a.status->failed; ++turn) {
-      run_nested(condition_, now, flag, memory, a.status);
+      run_nested(condition_, now_, flag, memory, a.status);
       if (a.status->failed || !*reinterpret_cast<const bool*>(going)) break;
-      for (size_t i = 0; i < carried_; ++i) next[i] = buffers[turn % 2] + offsets_[i];
-      run_nested(body_, now, next, memory, a.status);
-      for (size_t i = 0; i < carried_; ++i) now[i] = next[i];
+      for (size_t i = 0; i < carried_; ++i) next_[i] = buffers[turn % 2] + offsets_[i];
+      run_nested(body_, now_, next_, memory, a.status);
+      for (size_t i = 0; i < carried_; ++i) now_[i] = next_[i];
     }
-    for (size_t i = 0; i < carried_; ++i) std::memcpy(a.outputs[i], now[i], sizes_[i]);
+    for (size_t i = 0; i < carried_; ++i) std::memcpy(a.outputs[i], now_[i], sizes_[i]);
   }
 
  private:
   mutable Chain condition_, body_;
   size_t inputs_, carried_, carried_bytes_ = 0;
   std::vector<size_t> offsets_, sizes_;
+  mutable std::vector<const void*> now_;  // of the run that is going on: like the chains, for one run at a time
+  mutable std::vector<void*> next_;
 };
 
 }  // namespace

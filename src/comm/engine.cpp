@@ -24,6 +24,7 @@ struct Engine::Threads {
   uint64_t events = 0;  // grows with each news, under `event`
   bool stop = false;    // under `event`
   bool polled = false;
+  std::atomic<bool> dozing{false};  // the engine's thread takes a long nap
   std::atomic<int> waiters{0}, under_way{0};
   std::vector<Ref<Operation>> ended;  // whose callbacks are to be called, under `event`
   std::atomic<bool> some_ended{false};
@@ -39,7 +40,8 @@ struct Engine::Threads {
       ++events;
     }
     foreground.notify_all();
-    if (waiters.load() == 0) background.notify_all();
+    // Each wake of a thread costs more than a small message; a polled engine's thread looks up by itself when it does not doze.
+    if (waiters.load() == 0 && (!polled || dozing.load())) background.notify_all();
   }
   /// A moment of the system's clock: ThreadSanitizer does not know waits on the steady one.
   static std::chrono::system_clock::time_point after(double seconds) {
@@ -108,6 +110,8 @@ Engine::~Engine() {
 /// Drives the engine while nobody waits for anything.
 void Engine::run() {
   Threads& t = *threads_;
+  uint64_t last = 0;
+  int quiet = 0;
   while (true) {
     uint64_t seen;
     {
@@ -126,10 +130,17 @@ void Engine::run() {
     if (moved) continue;
     std::unique_lock<std::mutex> guard(t.event);
     if (t.stop) return;
-    if (t.events != seen) continue;
-    // Without polling news wake us. With it: often while messages are under way, seldom to hear of an abort.
-    double nap = !t.polled ? 1.0 : t.under_way.load() > 0 && t.waiters.load() == 0 ? 50e-6 : 0.05;
-    t.background.wait_until(guard, t.after(nap));
+    if (!t.polled) {  // news wake us
+      if (t.events == seen) t.background.wait_until(guard, t.after(1.0));
+      continue;
+    }
+    // Often while messages are under way that nobody waits for, now and then after that, in the end only to hear of an abort.
+    bool busy = t.under_way.load() > 0 && t.waiters.load() == 0;
+    quiet = busy || t.events != last ? 0 : quiet + 1;
+    last = t.events;
+    t.dozing = quiet > 20;
+    t.background.wait_until(guard, t.after(busy ? 200e-6 : t.dozing ? 0.05 : 500e-6));
+    t.dozing = false;
   }
 }
 

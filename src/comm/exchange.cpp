@@ -10,7 +10,7 @@ namespace {
 /// Below this everybody sends everything to everybody: one hop instead of two.
 constexpr int64_t kOneHopBytes = 16 << 10;
 /// Large reductions are cut, so that one piece is reduced while the next is on its way.
-constexpr int64_t kPieceBytes = 4 << 20;
+constexpr int64_t kPieceBytes = 1 << 20;
 constexpr size_t kScatterBytes = 256 << 10;
 
 const char* at(const void* data, size_t offset) { return static_cast<const char*>(data) + offset; }

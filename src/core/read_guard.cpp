@@ -21,6 +21,8 @@ void check_readable(const Tensor& t, const char* what) {
                 " has no data: it was made while hw.compile captured a function, and outlived the capture");
 }
 
+bool is_readable(const Tensor& t) { return !(t_refusal.why && !t_refusal.known(t)) && !is_abstract(t); }
+
 void check_not_capturing(const char* what) {
   if (t_refusal.why) [[unlikely]]
     fail(ErrorKind::Runtime, what,

@@ -18,6 +18,8 @@ struct ReadRefusal {
 ReadRefusal set_read_refusal(ReadRefusal refusal) noexcept;  // returns the one before
 /// Throws if values cannot be read: `what` names the attempt ("item()").
 void check_readable(const Tensor& t, const char* what);
+/// Whether check_readable() would let it pass.
+bool is_readable(const Tensor& t);
 /// Throws while reading is refused: `what` would take values from outside that may be others in the next run.
 void check_not_capturing(const char* what);
 

@@ -24,11 +24,12 @@ struct TransferList {
   std::vector<Sbp> fill;
 };
 
-/// The steps from one placement of a tensor of `shape` to another; none when they are equal. More than one only where sums of
-/// maxima and the like must be resolved from the inside out.
+/// The steps from one placement of a tensor of `shape` to another; none when they are equal. More than one where sums of
+/// maxima and the like must be resolved from the inside out, and where a sum is formed in parts.
 std::vector<TransferList> boxing_steps(const Placement& from, const Placement& to, std::span<const int64_t> shape);
 
 /// Bytes that each rank must receive, at least, to change one axis of `ranks` ranks of a tensor with `bytes` on this axis' group.
+/// A split tensor made partial counts as gathered: it moves nothing, but leaves every rank the whole to work on.
 double boxing_bytes(const Sbp& from, const Sbp& to, double bytes, int64_t ranks);
 
 }  // namespace hw

@@ -84,9 +84,21 @@ TEST(Transfer, NothingMovesWhereNothingMust) {
   for (const Transfer& t : slices[0].transfers) EXPECT_EQ(t.from, t.to);
 }
 
+TEST(Transfer, SumsOfManyRanksAreFormedInParts) {
+  Mesh m = make_mesh("cpu", {4});
+  const Ints shape{3, 8};
+  auto steps = boxing_steps({m, {partial_sum()}}, whole_on(m), shape);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(text(steps[0].target), "cpu[axis0=4] [S(1)]");
+  EXPECT_EQ(steps[0].transfers.size() + steps[1].transfers.size(), 32u);
+  EXPECT_EQ(boxing_steps({m, {partial_sum()}}, whole_on(m), Ints{3}).size(), 1u);  // too short
+  EXPECT_EQ(boxing_steps({m, {partial_sum()}}, whole_on(m), Ints{}).size(), 1u);
+}
+
 TEST(Transfer, Costs) {
   EXPECT_EQ(boxing_bytes(broadcast(), split(0), 80, 4), 0);
   EXPECT_EQ(boxing_bytes(split(0), broadcast(), 80, 4), 60);
+  EXPECT_EQ(boxing_bytes(split(0), partial_sum(), 80, 4), 60);
   EXPECT_EQ(boxing_bytes(split(0), split(1), 80, 4), 15);
   EXPECT_EQ(boxing_bytes(partial_sum(), split(1), 80, 4), 60);
   EXPECT_EQ(boxing_bytes(partial_sum(), broadcast(), 80, 4), 120);

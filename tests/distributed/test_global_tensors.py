@@ -1,5 +1,7 @@
 """Global tensors as tensors: views, in-place writes, random numbers, printing, reading, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,106 @@ def test_optimizer_state_may_be_split_where_parameters_are_whole():
     for a, b in zip(twin.parameters(), model.parameters(), strict=True):
         np.testing.assert_allclose(b.detach().full().numpy(), a.detach().numpy(), rtol=1e-5, atol=1e-6)
         assert b.sbp == [B]
+
+
+def test_gradients_that_are_asked_for_lie_as_their_inputs():
+    w, x = hw.randn(4, 3).to_global(LINE, B).requires_grad_(), hw.randn(6, 3).to_global(LINE, S(0))
+    loss = nn.functional.linear(x, w).square().sum()
+    (g,) = hw.autograd.grad(loss, w)
+    assert g.sbp == [B]
+    np.testing.assert_allclose(g.full().numpy(), 2 * (x.full().numpy() @ w.detach().full().numpy().T).T @ x.full().numpy(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("plans", [("zero1", "zero3"), (None, "zero1"), ("data", None)])
+def test_state_is_saved_under_one_mesh_and_loaded_under_another(plans, tmp_path):
+    def make(plan, seed):
+        hw.manual_seed(seed)
+        model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+        if plan:
+            hw.parallelize(model, LINE if plan == "zero3" else GRID, plan)
+        return model, hw.optim.Adam(model.parameters(), lr=0.1)
+
+    def step(model, opt):
+        x = hw.arange(24.0).reshape(6, 4) / 24
+        opt.zero_grad()
+        loss = model(hw.distributed.place_batch(model, x) if "_batch_place" in model.__dict__ else x).square().sum()
+        loss.backward()
+        opt.step()
+        return loss.item()
+
+    model, opt = make(plans[0], 1)
+    step(model, opt)
+    hw.save({"model": model.state_dict(), "optimizer": opt.state_dict()}, tmp_path / "state")
+    state = hw.load(tmp_path / "state")
+    other, other_opt = make(plans[1], 2)
+    other.load_state_dict(state["model"])
+    other_opt.load_state_dict(state["optimizer"])
+    assert other[0].weight.is_global == bool(plans[1])
+    np.testing.assert_allclose([step(other, other_opt) for _ in range(2)], [step(model, opt) for _ in range(2)], rtol=1e-5)
+    a, b = other_opt.state[other[0].weight]["exp_avg"], opt.state[model[0].weight]["exp_avg"]
+    assert a.is_global == bool(plans[1]) and (not plans[1] or a.sbp == other[0].weight._state_sbp)
+    np.testing.assert_allclose(a.full().numpy(), b.full().numpy(), rtol=1e-4)
+
+
+def test_tied_parameters_are_saved_once(tmp_path):
+    a = nn.Linear(3, 3, bias=False)
+    model = nn.ModuleList([a, nn.Linear(3, 3, bias=False)])
+    model[1].weight = a.weight
+    model.to_global(LINE, S(0))
+    assert model[0].weight is model[1].weight
+    hw.save(model.state_dict(), tmp_path / "tied")
+    loaded = hw.load(tmp_path / "tied")
+    assert loaded["0.weight"]._shares_storage(loaded["1.weight"])
+
+
+@pytest.mark.parametrize("dtype", [hw.float32, hw.bfloat16, hw.float64])
+def test_the_mean_over_a_split_axis_does_not_gather(dtype):
+    x = hw.randn(7, 5).to(dtype)
+    g = x.to_global(LINE, S(0))
+    for dim, sbp in ((None, [B]), (0, None), (1, [S(0)]), ((0, 1), [B])):
+        want, got = (hw.mean(t) if dim is None else hw.mean(t, dim) for t in (x, g))
+        assert got.dtype is dtype and (sbp is None or got.sbp == sbp)
+        np.testing.assert_allclose(got.full().float().numpy(), want.float().numpy(), rtol=2e-2 if dtype is hw.bfloat16 else 1e-5, atol=1e-3)
+    ran = [name for name, *_ in hw._C.record_calls(lambda: g.mean()) if name != "cast"]
+    assert ran == ["mean", "sum", "div"]
+    x = x.float().requires_grad_()
+    (x.to_global(LINE, S(0)) ** 2).mean().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 / 35 * x.detach().numpy(), rtol=1e-5)
+
+
+def test_indices_of_python_lists():
+    x = hw.arange(12.0).reshape(4, 3)
+    g = x.to_global(LINE, S(0))
+    for index in ([0, 2], (slice(None), [2, 0]), (1, [0, 1]), ([0, 3], [1, 2])):
+        assert g[index].full().tolist() == x[index].tolist()
+    assert g[g > 4.5].full().tolist() == x[x > 4.5].tolist() and hw.nonzero(g > 9).full().tolist() == [[3, 1], [3, 2]]
+
+
+@pytest.mark.parametrize(("make", "shape"), [
+    (lambda: nn.LSTM(4, 5, batch_first=True), (4, 6, 4)), (lambda: nn.BatchNorm2d(3), (4, 3, 5, 5)),
+    (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), (4, 6, 8)), (lambda: nn.GroupNorm(2, 4), (3, 4, 5)),
+    (lambda: nn.Conv2d(4, 6, 3, padding=1), (5, 4, 6, 6)), (lambda: nn.MaxPool2d(2), (3, 4, 6, 6))])  # fmt: skip
+def test_modules_give_what_they_give_alone(make, shape):
+    hw.manual_seed(1)
+    module, x = make(), hw.randn(*shape)
+    want = module(x)
+    hw.manual_seed(1)
+    placed = make().to_global(GRID, [B, B])
+    got = placed(x.to_global(GRID, [S(0), B]))
+    got, want = (t[0] if isinstance(t, tuple) else t for t in (got, want))
+    np.testing.assert_allclose(got.detach().full().numpy(), want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_autocast_and_anomaly_mode():
+    x, w = hw.randn(6, 4), hw.randn(3, 4)
+    g, v = x.to_global(LINE, S(0)), w.to_global(LINE, B)
+    with hw.autocast("cpu"):
+        y = nn.functional.linear(g, v)
+        assert y.dtype is hw.bfloat16 and hw.equal(y.full(), nn.functional.linear(x, w))
+    with hw.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="anomaly"):
+        (g * 0 - 1).log()
+
+
+def test_pickling_says_what_to_do():
+    with pytest.raises(RuntimeError, match=r"is a global tensor.*full\(\)"):
+        pickle.dumps(hw.ones(3).to_global(LINE, S(0)))

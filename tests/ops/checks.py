@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from compiled import compiled_tests
 from splits import mesh, sbp
 
 import headwater as hw
@@ -284,4 +285,5 @@ def errors(test: Any) -> Callable | None:
 
 
 TESTS: dict[str, Callable] = {"values": values, "infer": inferred, "strided": strided, "method": method, "inplace": inplace,
-                              "sbp": sbp, "mesh": mesh, "kernels": kernels, "errors": errors, **gradient_tests}
+                              "sbp": sbp, "mesh": mesh, "kernels": kernels, "errors": errors, **gradient_tests,
+                              **compiled_tests}

@@ -66,12 +66,13 @@ def fixed(array: Any) -> Fixed:
 
 
 class Sample:
-    """Arguments of one call. `dtypes` limits the dtypes it is meant for, `grad=False` leaves it out of gradient checks."""
+    """Arguments of one call. `dtypes` limits the dtypes it is meant for, `grad=False` leaves it out of gradient checks,
+    `captured=False`: the call looks at data, so that hw.compile refuses it (or for which dtypes it does not)."""
 
     def __init__(self, *args: Any, sample_dtypes: tuple[str, ...] | None = None, sample_grad: bool = True,
-                 sample_sbp: bool = True, **kwargs: Any):
+                 sample_sbp: bool = True, sample_captured: bool | tuple[str, ...] = True, **kwargs: Any):
         self.args, self.kwargs = args, kwargs
-        self.dtypes, self.grad, self.sbp = sample_dtypes, sample_grad, sample_sbp
+        self.dtypes, self.grad, self.sbp, self.captured = sample_dtypes, sample_grad, sample_sbp, sample_captured
 
     def __repr__(self) -> str:
         def text(v: Any) -> str:
@@ -102,6 +103,7 @@ class OpTest:
     grad_args: tuple[int, ...] | None
     sbp: bool
     strided: bool
+    captured: bool
     errors: list = field(default_factory=list)
 
     @property
@@ -123,19 +125,20 @@ def op_test(name: str, *, torch: Callable | None = None, numpy: Callable | None 
             grad2: bool = False, tol: dict[str, float] | float | None = None, grad_tol: float = 1e-5,
             errors: list | tuple = (), function: Callable | None = None, random: bool = False,
             same_dtype: bool = True, grad_args: tuple[int, ...] | None = None, sbp: bool = True,
-            strided: bool = True) -> None:
+            strided: bool = True, captured: bool = True) -> None:
     """Makes the tests of op `name` in the calling module.
 
     torch, numpy: the oracle, called with the same arguments. `function`: what to call instead of hw.<name>, as
     hw.nn.functional.<name>. `random`: values are not compared, only dtype, shape and repeatability under a seed.
     `same_dtype=False`: the oracle's dtype is not compared. `grad_args`: positions of the arguments to differentiate
-    (default: all float arrays). tol: one number for all dtypes or a dict. errors: (callable(hw), exception, text in message).
+    (default: all float arrays). `captured=False`: the op looks at data, so hw.compile refuses it. tol: one number for all
+    dtypes or a dict. errors: (callable(hw), exception, text in message).
     """
     if isinstance(tol, (int, float)):
         tol = dict.fromkeys(ALL, float(tol))
     kind = "torch" if torch else "numpy" if numpy else "none"
     test = OpTest(name, function or getattr(hw, name, None) or _by_name(name), torch or numpy, kind, samples, tuple(dtypes),
-                  grad, grad2, dict(tol or {}), grad_tol, random, same_dtype, grad_args, sbp, strided, list(errors))
+                  grad, grad2, dict(tol or {}), grad_tol, random, same_dtype, grad_args, sbp, strided, captured, list(errors))
     module = sys._getframe(1).f_globals
     TESTED[name] = module["__name__"]
     for suffix, maker in checks.TESTS.items():

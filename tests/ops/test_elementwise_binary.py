@@ -124,7 +124,8 @@ op_test("addcmul", torch=torch.addcmul, samples=lambda: [Sample(randn(3, 5), ran
 op_test("addcdiv", torch=torch.addcdiv, samples=lambda: [Sample(randn(3, 5), randn(3, 5), nonzero(3, 5)), Sample(randn(3, 5), randn(3, 1), nonzero(5), value=2),
                                                          Sample(randn(3), randn(3), nonzero(), value=0.5)], dtypes=FLOATS + COMPLEX, **SMOOTH)
 op_test("masked_fill", torch=lambda x, mask, value: x.masked_fill(mask, value), samples=lambda: [
-    Sample(randn(3, 5), booleans(3, 5), 2), Sample(randn(3, 5), booleans(5), fixed(np.array(1))), Sample(randn(3, 1), booleans(2, 1, 4), 0), Sample(randn(0), booleans(0), 1)],
+    Sample(randn(3, 5), booleans(3, 5), 2), Sample(randn(3, 1), booleans(2, 1, 4), 0), Sample(randn(0), booleans(0), 1),
+    Sample(randn(3, 5), booleans(5), fixed(np.array(1)), sample_captured=FLOATS + COMPLEX + ("int64", "bool"))],
     dtypes=ALL, grad=True, errors=[
         (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), 1.5), RuntimeError, "value 1.5 cannot be stored in i64"),
         (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([1, 0]), 1), TypeError, "'mask' must have bool"),

@@ -136,15 +136,17 @@ picked(
         Sample(randn(), fixed(np.array(True))),
     ],
     strided=False,
+    captured=False,
 )
-picked("masked_scatter", torch.masked_scatter, lambda: [Sample(randn(3, 4), booleans(3, 4), randn(12))])
+picked("masked_scatter", torch.masked_scatter, lambda: [Sample(randn(3, 4), booleans(3, 4), randn(12))], captured=False)
 op_test(
     "nonzero",
     torch=torch.nonzero,
     samples=lambda: [Sample(integers(0, 2, 3, 4)), Sample(booleans(5)), Sample(integers(0, 2, 0)), Sample(booleans())],
     dtypes=("int64", "float32", "bool", "complex64"),
+    captured=False,
 )
-op_test("argwhere", torch=torch.argwhere, samples=lambda: [Sample(integers(0, 2, 3, 4))], dtypes=("int64",))
+op_test("argwhere", torch=torch.argwhere, samples=lambda: [Sample(integers(0, 2, 3, 4))], dtypes=("int64",), captured=False)
 op_test(
     "embedding",
     torch=lambda i, w, p=-1, f=False: torch.nn.functional.embedding(i, w, None if p < 0 else p, scale_grad_by_freq=f),
@@ -172,6 +174,7 @@ op_test(
     torch=torch.bincount,
     samples=lambda: [Sample(integers(0, 5, 9)), Sample(integers(0, 3, 4), None, 6)],
     dtypes=("int64", "int32"),
+    captured=False,
 )
 op_test(
     "searchsorted",
@@ -206,6 +209,7 @@ op_test(
     dtypes=("int64", "int32", "uint8"),
     same_dtype=False,
     strided=False,
+    captured=False,
 )
 
 INDICES = [

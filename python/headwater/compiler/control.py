@@ -33,7 +33,10 @@ def _with_leaves(tree: Any, leaves: Sequence[Tensor]) -> Any:
 class _Nested:
     """A graph captured inside of the running capture."""
 
-    def __init__(self, session: Any, function: Callable[..., Any], operands: Sequence[Tensor], what: str) -> None:
+    def __init__(
+        self, session: Any, function: Callable[..., Any], operands: Sequence[Tensor], what: str, own: bool = False
+    ) -> None:
+        """`own`: the outputs are tensors of this graph, also those that the function hands on from outside."""
         outer = session.native
         self.native = _C.Capture(what, outer)
         self.operands = list(operands)
@@ -43,7 +46,7 @@ class _Nested:
         session.native = self.native
         try:
             self.result = function(*stand_ins)
-            self.outputs = _leaves(self.result)
+            self.outputs = [t.clone() for t in _leaves(self.result)] if own else _leaves(self.result)
         finally:
             session.native = outer
             session.around.pop()
@@ -57,12 +60,13 @@ class _Nested:
 
 
 def _all_inputs(first: list[Tensor], *nested: _Nested) -> list[Tensor]:
-    inputs = list(first)
+    """The operands, and what the functions close over: a tensor that is both comes twice, as it does inside."""
+    closed: list[Tensor] = []
     for n in nested:
         for t in n.native.lifted():
-            if not any(t is known for known in inputs):
-                inputs.append(t)
-    return inputs
+            if not any(t is known for known in closed):
+                closed.append(t)
+    return [*first, *closed]
 
 
 def _captured_cond(
@@ -70,8 +74,8 @@ def _captured_cond(
 ) -> Any:
     flag = pred.detach().reshape(()) if pred.dtype == hw.bool else pred.detach().reshape(()) != 0
     with hw.no_grad():
-        yes = _Nested(session, true_fn, operands, "true branch")
-        no = _Nested(session, false_fn, operands, "false branch")
+        yes = _Nested(session, true_fn, operands, "true branch", own=True)
+        no = _Nested(session, false_fn, operands, "false branch", own=True)
         if yes.specs() != no.specs():
             raise RuntimeError(
                 f"hw.cond: the branches return different tensors: {yes.specs()} and {no.specs()}; both must give the same shapes and "
@@ -79,7 +83,8 @@ def _captured_cond(
             )
         inputs = _all_inputs([flag, *operands], yes, no)
         results = session.native.add_control("_cond", inputs, [yes.body(inputs), no.body(inputs)])
-    wanted = [t for t in inputs[1:] if t.requires_grad]
+    closed = inputs[1 + len(operands) :]
+    wanted = [t for t in (*operands, *closed) if t.requires_grad]
     if hw.is_grad_enabled() and wanted:
         number = len(operands)
 
@@ -87,10 +92,9 @@ def _captured_cond(
             def run(*given: Tensor) -> Any:
                 with hw.enable_grad():
                     again = [t.detach().requires_grad_(w.requires_grad) for t, w in zip(given[:number], operands, strict=True)]
-                    by_operand = {id(w): a for w, a in zip(operands, again, strict=True)}
                     outputs = _leaves(branch(*again))
                     pairs = [(o, g) for o, g in zip(outputs, given[number:], strict=True) if o.requires_grad]
-                    sources = [by_operand.get(id(w), w) for w in wanted]
+                    sources = [t for t in (*again, *closed) if t.requires_grad]
                     if not pairs:
                         return tuple(hw.zeros_like(w) for w in wanted)
                     found = hw.autograd.grad([o for o, _ in pairs], sources, [g for _, g in pairs], allow_unused=True)

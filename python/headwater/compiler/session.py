@@ -35,6 +35,7 @@ class Session:
         self._undo: list[Callable[[], Any]] = []
         self._on_failure: list[Callable[[], Any]] = []
         self._active = False
+        self._eager = False  # inside of eagerly()
 
     # ------------------------------------------------------------------ recording.Recorder
     def step(
@@ -71,12 +72,17 @@ class Session:
 
     @contextlib.contextmanager
     def eagerly(self) -> Iterator[None]:
+        if self._eager:
+            yield
+            return
         captures = [*self.around, self.native]
         for capture in reversed(captures):
             capture.pause()
+        self._eager = True
         try:
             yield
         finally:
+            self._eager = False
             for capture in captures:
                 capture.resume()
 

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from . import operators
+from .export import Report, export
 from .model import OnnxModule, load
 from .registry import supported
 from .requirement import OnnxError
 
-__all__ = ["OnnxError", "OnnxModule", "load", "operators", "supported"]
+__all__ = ["OnnxError", "OnnxModule", "Report", "export", "load", "operators", "supported"]

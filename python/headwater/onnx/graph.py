@@ -208,8 +208,8 @@ def _constant_names(graph: Graph, arrays: dict[str, Any]) -> tuple[set[str], set
             if i in handler.buffers:
                 buffers.add(name)
         inputs = [n for n in node.inputs if n]
-        derived = bool(inputs) and all(n in hosts or n in sized or n in arrays for n in inputs) and any(n in sized for n in inputs)
-        if node.op in _SOURCES or derived:
+        small = all(n in hosts or n in sized or n in arrays and arrays[n].size <= _SMALL for n in inputs)
+        if node.op in _SOURCES or small and any(n in sized for n in inputs):
             sized.update(node.outputs)
             constants.update(n for n in inputs if n in arrays)
     return constants, buffers

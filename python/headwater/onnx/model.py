@@ -124,8 +124,8 @@ def _run_node(node: Node, values: dict[str, Any], weight: Callable[[str], Any]) 
         made = (node.with_inner(graphs) if graphs else node).run(inputs)
     except hw.CompileError as error:
         raise type(error)(f"{node}: {error}") from error
-    except (RuntimeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError, AttributeError, NotImplementedError) as error:
-        raise OnnxError(f"{node}: {error}") from error
+    except (RuntimeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError, AttributeError, MemoryError) as error:
+        raise OnnxError(f"{node}: {error or type(error).__name__}") from error
     for name, value in zip(node.outputs, made):
         if name:
             values[name] = value

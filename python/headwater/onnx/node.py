@@ -10,8 +10,9 @@ import headwater as hw
 
 from .. import recording
 from .element_types import core_type, in_core
-from .registry import Handler
+from .registry import Handler, find
 from .requirement import OnnxError, onnx
+from .symbolic import calculated, check_safe, meets_symbols
 from .values import _to_numpy, host, is_symbolic, plain, tensor
 
 _NEVER: Any = object()
@@ -34,6 +35,16 @@ class Node:
         made.inner = graphs
         return made
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "handler": None}  # found again by name
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        found = find(self.domain, self.op, self.opset)
+        if found is None:
+            raise OnnxError(f"{self} has no handler in this version")
+        self.handler = found
+
     def attr(self, name: str, otherwise: Any = _NEVER) -> Any:
         """An attribute's value: a number, a text, a list, an array, or a Graph."""
         if name in self.attributes:
@@ -55,6 +66,10 @@ class Node:
     def run(self, values: list[Any]) -> tuple[Any, ...]:
         """The outputs for these inputs."""
         handler = self.handler
+        if recording.current is not None:
+            if meets_symbols(values) and (made := calculated(self, values)) is not None:
+                return (made,)
+            check_safe(self.op, values)
         if handler.raw:
             result = handler.function(self, *values)
         elif self._is_host(values):
@@ -79,7 +94,7 @@ class Node:
         return [
             self._host_input(i, v)
             if i in handler.host or i >= rest
-            else v
+            else plain(v)
             if i in handler.prefers and isinstance(v, np.ndarray)
             else tensor(plain(v))
             for i, v in enumerate(values)

@@ -10,6 +10,7 @@ from .requirement import OnnxError, onnx
 
 _MOST_NODES = 2_000_000
 OLDEST_OPSET = 7
+_BODIES = "headwater.bodies"  # the domain of functions that stand for operators without a handler
 
 
 def read(source: Any) -> tuple[Any, str]:
@@ -113,12 +114,49 @@ def _checked(model: Any, name: str) -> Any:
     if model.functions:
         model = _inlined(model, name)
     expand = sorted(_to_expand(model.graph, opsets))
-    if expand:
-        try:
-            model = onnx.inliner.inline_selected_functions(model, expand, inline_schema_functions=True)
-        except Exception:  # then the nodes stay, and are named in the one error about missing operators
-            return model
-    return model
+    if not expand:
+        return model
+    try:
+        return onnx.inliner.inline_selected_functions(model, expand, inline_schema_functions=True)
+    except Exception:  # it does not take inputs that are left out: the bodies become functions of the model
+        return _with_bodies(model, set(expand), opsets)
+
+
+def _with_bodies(model: Any, expand: set[tuple[str, str]], opsets: dict[str, int]) -> Any:
+    """As far as it goes: what stays is named in the one error about operators that are not supported."""
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model).graph
+        types = {v.name: v.type for v in (*inferred.input, *inferred.value_info, *inferred.output)}
+        types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in model.graph.initializer)
+        for number, node in enumerate(made.graph.node):
+            if (node.domain, node.op_type) in expand:
+                made.functions.append(_body_of(node, types, opsets, f"{node.op_type}_{number}"))
+                node.domain, node.op_type = _BODIES, f"{node.op_type}_{number}"
+                del node.attribute[:]
+        made.opset_import.append(onnx.helper.make_opsetid(_BODIES, 1))
+        return onnx.inliner.inline_local_functions(made, convert_version=True)
+    except Exception:
+        return model
+
+
+def _body_of(node: Any, types: dict[str, Any], opsets: dict[str, int], name: str) -> Any:
+    """The function that an operator's declaration gives for this node."""
+    schema: Any = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    given = [types.get(i, onnx.TypeProto()).SerializeToString() for i in node.input]
+    function = onnx.FunctionProto()
+    function.ParseFromString(schema.get_context_dependent_function(node.SerializeToString(), given))
+    function.name, function.domain = name, _BODIES
+    attributes = {a.name: a for a in node.attribute}
+    for inner in function.node:
+        for a in inner.attribute:
+            if a.ref_attr_name in attributes:
+                key, reference = a.name, a.ref_attr_name
+                a.CopyFrom(attributes[reference])
+                a.name = key
+    del function.attribute[:], function.attribute_proto[:]
+    return function
 
 
 def _inlined(model: Any, name: str) -> Any:
@@ -157,7 +195,8 @@ def _to_expand(graph: Any, opsets: dict[str, int]) -> set[tuple[str, str]]:
                 schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
             except Exception:  # no such operator: reported with all others
                 continue
-            if schema.has_function or schema.has_context_dependent_function:
+            facts: Any = schema
+            if facts.has_function or facts.has_context_dependent_function:
                 found.add((domain, node.op_type))
                 _write_defaults(node, schema)
         for a in node.attribute:

@@ -9,6 +9,7 @@ try:
     import onnx.helper
     import onnx.inliner
     import onnx.numpy_helper
+    import onnx.shape_inference
     import onnx.version_converter
 except ImportError as error:
     raise ImportError(

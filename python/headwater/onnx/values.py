@@ -135,3 +135,22 @@ def texts(value: Any) -> np.ndarray[Any, Any]:
 
 def shape_of(value: Any) -> tuple[Any, ...]:
     return tuple(value.shape)
+
+
+# ---------------------------------------------------------------- limits
+MOST_ELEMENTS = 2**28  # in a tensor whose size is a number of the file, not that of an input: a damaged one may ask for any
+
+
+def check_size(sizes: Any) -> None:
+    """Refuses what no model means: a file of a few bytes must not take all of the memory."""
+    total = 1.0
+    for size in sizes:
+        if type(size) is int or isinstance(size, np.integer):
+            if size < 0:
+                raise OnnxError(f"a tensor of shape {list(sizes)} cannot be made")
+            total *= int(size)
+    if total > MOST_ELEMENTS:
+        raise OnnxError(
+            f"a tensor of shape {list(sizes)} cannot be made: it has more than {MOST_ELEMENTS} elements "
+            "(headwater.onnx.values.MOST_ELEMENTS)"
+        )

@@ -337,6 +337,9 @@ def _state_value(name: str, value: Any, param: Any) -> Any:
     if not isinstance(value, hw.Tensor):
         return copy.deepcopy(value)
     value = value.detach()
+    if isinstance(param, hw.Tensor) and value.shape == param.shape:
+        sbp = getattr(param, "_state_sbp", None)
+        value = value.to_global(param.mesh, sbp or param.sbp) if param.is_global else value.full()
     if value.dtype.is_floating_point and value.dtype != param.dtype:
         return value.to(param.dtype)
     return value.clone()

@@ -49,10 +49,12 @@ class Capture final : public EagerInterpreter, public GradJournal {
   Tensors add_control(std::string op, std::span<const Tensor> inputs, std::vector<std::shared_ptr<const Graph>> bodies);
 
   struct Output {
-    ValueId value = kNone;   // made by the graph
-    int32_t source = kNone;  // or shows the memory of a source
-    Dims shape, strides;     // how: relative to the source's first element
-    int64_t offset = 0;
+    ValueId value = kNone;
+    int32_t source = kNone;  // whose memory it shows, if it is not made by the graph
+    bool itself = false;     // it is the source, not another tensor that looks the same
+    DType dtype = DType::None;
+    Dims shape, strides;
+    int64_t offset = 0;  // in elements of its own, from the source's first
   };
   Output output(const Tensor& t);
   ValueId value_of(const Tensor& t);

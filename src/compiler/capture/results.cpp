@@ -48,14 +48,17 @@ Capture::Output Capture::output(const Tensor& t) {
   Output o;
   ValueId v = value_of(t);
   const Memory& m = memory_of(t);
+  o.value = v;
+  o.dtype = t.dtype();
   o.shape = t.shape();
   o.strides = t.strides();
-  o.offset = t.offset() - m.base.offset();
+  const int64_t size = dtype_size(t.dtype());
+  o.offset = t.offset() - m.base.offset() * dtype_size(m.base.dtype()) / size;
   if (m.source != kNone && !is_constant(m)) {
     o.source = m.source;
+    o.itself = t == m.base;
     return o;
   }
-  o.value = v;
   int32_t group = 0;  // the first output on the same memory
   while (group < static_cast<int32_t>(output_storages_.size()) &&
          output_storages_[static_cast<size_t>(group)] != t->storage.get())

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "compiler/cache/folder.h"
 #include "compiler/cache/key.h"
-#include "compiler/check_plan.h"
 #include "compiler/lower.h"
 #include "compiler/program/once.h"
+#include "op/check_plan.h"
 #include "plan/file.h"
 #include "plan/same_plan.h"
 

@@ -223,6 +223,15 @@ void Program::check_separate(std::span<const Tensor> inputs) const {
   }
 }
 
+/// An output on the memory of a source.
+static Tensor shown_as(const Tensor& t, const Capture::Output& o) {
+  if (o.itself) return t;
+  if (o.dtype == t.dtype()) return t.alias(o.shape, o.strides, t.offset() + o.offset);
+  const int64_t bytes = t.offset() * dtype_size(t.dtype()), size = dtype_size(o.dtype);
+  check_runtime(bytes % size == 0, "the first element of ", t, " does not lie at a multiple of ", size, " bytes");
+  return Tensor::make(t->storage, o.dtype, o.shape, o.strides, bytes / size + o.offset);
+}
+
 Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> host) {
   check_runtime(static_cast<int32_t>(host.size()) == plan().num_host, "the program needs ", plan().num_host,
                 " host numbers, got ", host.size());
@@ -261,8 +270,7 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
     }
     const Tensor& t = source(static_cast<size_t>(output_sources_[i]), inputs);
     const Capture::Output& o = outputs_[i];
-    bool whole = o.offset == 0 && o.shape == t.shape() && o.strides == t.strides();
-    result.push_back(whole ? t : t.alias(o.shape, o.strides, t.offset() + o.offset));
+    result.push_back(shown_as(t, o));
   }
   return result;
 }

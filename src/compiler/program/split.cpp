@@ -103,8 +103,7 @@ void Splitter::make_backward() {
   std::vector<bool> needed(joint.values.size());
   const std::span<const Capture::Output> results(joint_.outputs.begin() + static_cast<std::ptrdiff_t>(num_outputs_),
                                                  joint_.outputs.end());
-  for (const Capture::Output& o : results)
-    if (o.source == kNone) needed[static_cast<size_t>(o.value)] = true;
+  for (const Capture::Output& o : results) needed[static_cast<size_t>(o.value)] = true;
   std::vector<NodeId> keep;
   for (size_t i = joint.order.size(); i-- > boundary_;) {
     const Node& n = joint.node(joint.order[i]);
@@ -122,11 +121,7 @@ void Splitter::make_backward() {
   int32_t group = 0;
   for (const Capture::Output& from : results) {
     Capture::Output o;
-    o.value = import(from.source == kNone ? from.value : joint.sources[static_cast<size_t>(from.source)].value);
-    const TensorSpec spec = g.spec(o.value);
-    if (from.source != kNone && !(from.offset == 0 && from.shape == spec.shape && from.strides == spec.strides))
-      o.value = g.add("as_strided", {o.value}, {AttrValue(from.shape), AttrValue(from.strides), AttrValue(from.offset)},
-                      {spec.dtype, false, {}, from.shape, from.strides});
+    o.value = import(from.value);
     parts_.backward.outputs.push_back(o);
     g.results.push_back({GraphResult::Kind::Output, o.value, group++});
   }

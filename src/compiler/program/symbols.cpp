@@ -48,8 +48,8 @@ class Instance {
   Instance(const ProgramParts& parts, std::span<const int64_t> sizes) : parts_(parts), sizes_(sizes) {}
 
   ProgramParts run() {
-    for (GraphSource& s : graph().sources) set_source(s);
-    for (NodeId id : graph().order) set_node(id);
+    for (GraphSource& s : parts_.graph.sources) set_source(parts_.graph, s);
+    for (NodeId id : parts_.graph.order) set_node(parts_.graph, id);
     for (Capture::Output& o : parts_.outputs) {
       o.shape = dims(o.shape);
       o.strides = dims(o.strides);
@@ -59,7 +59,6 @@ class Instance {
   }
 
  private:
-  Graph& graph() { return parts_.graph; }
   int64_t number(int64_t n) const { return formula_of(n, sizes_.size()).at(sizes_); }
   Dims dims(const Dims& from) const {
     Dims to = from;
@@ -96,8 +95,8 @@ class Instance {
     }
   }
 
-  void set_source(GraphSource& s) {
-    TensorSpec& spec = graph().values[static_cast<size_t>(s.value)].spec;
+  void set_source(Graph& graph, GraphSource& s) const {
+    TensorSpec& spec = graph.values[static_cast<size_t>(s.value)].spec;
     if (s.kind == GraphSource::Kind::Input) {
       const bool contiguous = spec.contiguous();
       spec.shape = dims(spec.shape);
@@ -112,12 +111,31 @@ class Instance {
     }
   }
 
-  void set_node(NodeId id) {
-    Node& n = graph().node(id);
+  /// The graphs of a branch or a loop: what comes in is as in the graph around them.
+  void set_bodies(Graph& graph, Node& n) const {
+    for (std::shared_ptr<const Graph>& inside : n.bodies) {
+      auto body = std::make_shared<Graph>(*inside);
+      for (size_t i = 0; i < body->sources.size(); ++i) {
+        if (i < n.inputs.size())
+          body->values[static_cast<size_t>(body->sources[i].value)].spec = graph.spec(n.inputs[i]);
+        else
+          set_source(*body, body->sources[i]);
+      }
+      for (NodeId id : body->order) set_node(*body, id);
+      inside = std::move(body);
+    }
+    const Graph& last = *n.bodies.back();
+    for (size_t i = 0; i < n.outputs.size(); ++i)
+      graph.values[static_cast<size_t>(n.outputs[i])].spec = last.spec(last.results[i].value);
+  }
+
+  void set_node(Graph& graph, NodeId id) const {
+    Node& n = graph.node(id);
     for (AttrValue& a : n.attrs) a = attr(a);
-    std::vector<TensorSpec> made = inferred_outputs(graph(), n);
+    if (!n.bodies.empty()) return set_bodies(graph, n);
+    std::vector<TensorSpec> made = inferred_outputs(graph, n);
     for (size_t i = 0; i < n.outputs.size(); ++i) {
-      TensorSpec& spec = graph().values[static_cast<size_t>(n.outputs[i])].spec;
+      TensorSpec& spec = graph.values[static_cast<size_t>(n.outputs[i])].spec;
       const Dims want = dims(spec.shape);
       check_runtime(made[i].shape == want, "hw.compile: ", n.op, " gives ", made[i].shape, " where ", want,
                     " was expected for these sizes");

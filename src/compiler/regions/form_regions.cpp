@@ -40,6 +40,7 @@ class Former {
   std::vector<Axes> known_axes(const Node& n, int32_t region, size_t loops) const;
   void find_outside();
   NodeId build_region(const Region& r);
+  bool is_read(const Region& r) const;
   void reorder(const std::vector<NodeId>& node_of_region);
   int32_t region_of(ValueId v) const { return v == kNone ? kNone : value_region_[static_cast<size_t>(v)]; }
   void put(NodeId id, int32_t region) {
@@ -281,6 +282,14 @@ NodeId Former::build_region(const Region& r) {
   return id;
 }
 
+/// Dead nodes stay as they are: with remove_dead off there may be some.
+bool Former::is_read(const Region& r) const {
+  for (NodeId m : r.members)
+    for (ValueId v : g_.node(m).outputs)
+      if (outside_[static_cast<size_t>(v)]) return true;
+  return false;
+}
+
 void Former::find_outside() {
   outside_.assign(g_.values.size(), false);
   for (NodeId id : g_.order)
@@ -334,7 +343,7 @@ int Former::run() {
   std::vector<NodeId> made(regions_.size(), kNone);
   int count = 0;
   for (size_t i = 0; i < regions_.size(); ++i) {
-    if (regions_[i].members.size() < 2) continue;
+    if (regions_[i].members.size() < 2 || !is_read(regions_[i])) continue;
     made[i] = build_region(regions_[i]);
     ++count;
   }

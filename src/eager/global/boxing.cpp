@@ -1,12 +1,14 @@
 // Boxing by transfer lists, for the ranks that this process hosts.
 #include "eager/global/boxing.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "autograd/accumulate.h"
 #include "base/error.h"
 #include "core/read_guard.h"
 #include "core/visit.h"
+#include "eager/global/world.h"
 #include "eager/global_hook.h"
 #include "op/call.h"
 #include "sbp/transfer.h"
@@ -53,11 +55,6 @@ const Op& reduction_of(const Sbp& kind) {
   return kind == partial_max() ? maximum_op : kind == partial_min() ? minimum_op : add_op;
 }
 
-void check_reducible(const TransferList& list, DType dtype) {
-  if (list.reduction == partial_max() || list.reduction == partial_min())
-    check_type(!is_complex(dtype), list.reduction, " is not defined for ", dtype, ", which has no order");
-}
-
 /// The view of `part`, which is box `whole` of the global tensor, that shows box `wanted`.
 Tensor shown(const Tensor& part, const Box& whole, const Box& wanted) {
   if (whole == wanted) return part;
@@ -72,37 +69,111 @@ Tensor shown(const Tensor& part, const Box& whole, const Box& wanted) {
 
 std::span<const int64_t> sizes(const Dims& d) { return {d.data(), d.size()}; }
 
-/// What one rank of the target gets: `first`..`last` are its transfers.
-Tensor received(const TransferList& list, const Dims& shape, int64_t to, size_t first, size_t last,
-                const Tensors& parts, DType dtype) {
-  const Box box = local_box(list.target, sizes(shape), to);
-  auto piece = [&](const Transfer& t) {
-    return shown(parts[static_cast<size_t>(t.from)], local_box(list.source, sizes(shape), t.from), t.box);
-  };
-  if (last == first + 1 && list.transfers[first].box == box) return piece(list.transfers[first]);
-  Dims local;
-  for (const Interval& i : box) local.push_back(i.size());
-  Tensor made = Tensor::empty(local, dtype);
-  const Sbp& fill = list.fill[static_cast<size_t>(to)];
-  if (!(fill == broadcast())) fill_identity(made, fill);
-  for (size_t i = first; i < last; ++i) {
-    const Transfer& t = list.transfers[i];
-    write(t.reduce ? reduction_of(list.reduction) : copy_op, shown(made, box, t.box), piece(t));
-  }
-  return made;
+size_t index_of(const Ints& here, int64_t position) {
+  return static_cast<size_t>(std::find(here.begin(), here.end(), position) - here.begin());
 }
 
-Tensors moved(const TransferList& list, const Dims& shape, DType dtype, const Tensors& parts) {
-  check_reducible(list, dtype);
-  Tensors out;
-  size_t at = 0;
-  for (int64_t to = 0; to < list.target.mesh.size(); ++to) {
-    const size_t first = at;
-    while (at < list.transfers.size() && list.transfers[at].to == to) ++at;
-    out.push_back(received(list, shape, to, first, at, parts, dtype));
+/// One step for the ranks that this process hosts. `parts` are those of the source.
+class Step {
+ public:
+  Step(const TransferList& list, const Dims& shape, DType dtype, const Tensors& parts)
+      : list_(list),
+        shape_(shape),
+        dtype_(dtype),
+        parts_(parts),
+        from_here_(hosted_positions(list.source.mesh)),
+        to_here_(hosted_positions(list.target.mesh)) {
+    if (list.reduction == partial_max() || list.reduction == partial_min())
+      check_type(!is_complex(dtype), list.reduction, " is not defined for ", dtype, ", which has no order");
   }
-  return out;
-}
+
+  Tensors run() {
+    pieces_.resize(list_.transfers.size());
+    exchange();
+    Tensors out;
+    size_t at = 0;
+    for (int64_t to : to_here_) {
+      while (at < list_.transfers.size() && list_.transfers[at].to < to) ++at;
+      const size_t first = at;
+      while (at < list_.transfers.size() && list_.transfers[at].to == to) ++at;
+      out.push_back(received(to, first, at));
+    }
+    return out;
+  }
+
+ private:
+  static int64_t rank_of(const Placement& p, int64_t position) { return p.mesh.ranks[static_cast<size_t>(position)]; }
+  int sender(const Transfer& t) const { return world().process_of(rank_of(list_.source, t.from)); }
+  int receiver(const Transfer& t) const { return world().process_of(rank_of(list_.target, t.to)); }
+  Tensor piece(const Transfer& t) const {
+    return shown(parts_[index_of(from_here_, t.from)], local_box(list_.source, sizes(shape_), t.from), t.box);
+  }
+  static Dims dims_of(const Box& box) {
+    Dims d;
+    for (const Interval& i : box) d.push_back(i.size());
+    return d;
+  }
+
+  /// Pieces from other processes. What several ranks of a process need is sent to it once.
+  void exchange() {
+    const World& w = world();
+    if (w.processes == 1) return;
+    std::vector<Parcel> out(static_cast<size_t>(w.processes)), in(static_cast<size_t>(w.processes));
+    std::vector<std::pair<size_t, int>> sent;  // first transfer of its kind, to which process
+    for (size_t i = 0; i < list_.transfers.size(); ++i) {
+      const Transfer& t = list_.transfers[i];
+      const int from = sender(t), to = receiver(t);
+      if (from == to || (from != w.process && to != w.process)) continue;
+      auto same = [&](const std::pair<size_t, int>& s) {
+        return s.second == to && list_.transfers[s.first].from == t.from && list_.transfers[s.first].box == t.box;
+      };
+      auto before = std::find_if(sent.begin(), sent.end(), same);
+      if (before != sent.end()) {
+        pieces_[i] = pieces_[before->first];
+        continue;
+      }
+      sent.push_back({i, to});
+      if (to == w.process) {
+        pieces_[i] = Tensor::empty(dims_of(t.box), dtype_);
+        in[static_cast<size_t>(from)].pieces.push_back(pieces_[i]);
+      } else {
+        const Tensor p = piece(t);
+        out[static_cast<size_t>(to)].pieces.push_back(p.contiguous() ? p : cloned(p));
+      }
+    }
+    for (size_t p = 0; p < out.size(); ++p) out[p].process = in[p].process = static_cast<int>(p);
+    std::erase_if(out, [](const Parcel& p) { return p.pieces.empty(); });
+    std::erase_if(in, [](const Parcel& p) { return p.pieces.empty(); });
+    if (!out.empty() || !in.empty()) w.messenger->exchange(out, in);
+  }
+
+  /// What one rank of the target gets: `first`..`last` are its transfers.
+  Tensor received(int64_t to, size_t first, size_t last) const {
+    const Box box = local_box(list_.target, sizes(shape_), to);
+    auto part = [&](size_t i) { return pieces_[i].defined() ? pieces_[i] : piece(list_.transfers[i]); };
+    if (last == first + 1 && list_.transfers[first].box == box) {
+      // Another rank's slice is dense, as if it had come in a message: kernels must see the same strides however ranks are hosted.
+      const Tensor p = part(first);
+      const bool own = rank_of(list_.source, list_.transfers[first].from) == rank_of(list_.target, to);
+      return own || p.contiguous() ? p : cloned(p);
+    }
+    Tensor made = Tensor::empty(dims_of(box), dtype_);
+    const Sbp& fill = list_.fill[static_cast<size_t>(to)];
+    if (!(fill == broadcast())) fill_identity(made, fill);
+    for (size_t i = first; i < last; ++i) {
+      const Transfer& t = list_.transfers[i];
+      write(t.reduce ? reduction_of(list_.reduction) : copy_op, shown(made, box, t.box), part(i));
+    }
+    return made;
+  }
+
+  const TransferList& list_;
+  const Dims& shape_;
+  const DType dtype_;
+  const Tensors& parts_;
+  const Ints from_here_, to_here_;
+  Tensors pieces_;  // by transfer, of those that came from another process
+};
 
 bool shares(const Tensor& t, const Tensors& with) {
   for (const Tensor& w : with)
@@ -117,7 +188,7 @@ Tensors boxed_parts(const Tensor& t, const Place* to) {
   Tensors parts = parts_of(t);
   if (g.place == to) return parts;
   for (const TransferList& step : boxing_steps(g.place->value, to->value, sizes(t.shape())))
-    parts = moved(step, t.shape(), t.dtype(), parts);
+    parts = Step(step, t.shape(), t.dtype(), parts).run();
   return parts;
 }
 
@@ -138,11 +209,11 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
   return parts;
 }
 
+/// Every process gets the value, also one that hosts no rank of the mesh.
 static Tensor plain(const Tensor& t) {
   const GlobalTensor& g = *global_of(t);
-  check_runtime(!g.parts.empty(), "this process hosts no rank of ", g.place->value.mesh, ", so that it cannot have ", t,
-                " whole");
-  Tensor part = boxed_parts(t, place_of(whole_on(g.place->value.mesh)))[0];
+  const Mesh mesh = world().processes == 1 ? g.place->value.mesh : one_rank_each();
+  Tensor part = boxed_parts(t, place_of(whole_on(mesh)))[0];
   return shares(part, g.parts) ? cloned(part) : part;
 }
 

@@ -7,14 +7,9 @@
 
 #include "base/error.h"
 #include "core/read_guard.h"
+#include "eager/global/world.h"
 
 namespace hw {
-
-static Ints hosted(const Mesh& mesh) {
-  Ints here;
-  for (int64_t p = 0; p < mesh.size(); ++p) here.push_back(p);
-  return here;
-}
 
 const Place* place_of(Placement placement) {
   static std::mutex mutex;
@@ -23,7 +18,7 @@ const Place* place_of(Placement placement) {
   std::lock_guard lock(mutex);
   std::unique_ptr<Place>& entry = places[key];
   if (!entry) {
-    Ints here = hosted(placement.mesh);
+    Ints here = hosted_positions(placement.mesh);
     entry = std::make_unique<Place>(Place{std::move(placement), std::move(here)});
   }
   return entry.get();
@@ -34,7 +29,7 @@ Tensor make_global(const TensorSpec& spec, const Place* place, Tensors parts) {
   auto meta = make_ref<GlobalTensor>();
   meta->place = place;
   meta->parts = std::move(parts);
-  t->global = std::move(meta);
+  t->global = meta;
   return t;
 }
 

@@ -4,6 +4,7 @@
 #include "autograd/mode.h"
 #include "autograd/node.h"
 #include "base/error.h"
+#include "core/read_guard.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
 #include "eager/global/views.h"
@@ -12,7 +13,7 @@
 #include "eager/prepared.h"
 #include "op/call.h"
 #include "op/created_like.h"
-#include "op/split_draw.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -36,7 +37,8 @@ const Tensor* first_global(std::span<const Tensor> in) {
   return nullptr;
 }
 
-bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0; }
+/// Numbers, and what a binding made of its user's numbers on the way, as the list in x[[0, 2]]: no object of the user stands for it.
+bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0 || !t->wrapper; }
 
 void check_mix(const OpDef& op, std::span<const Tensor> in) {
   if (t_created_like || t_implicit_broadcast)
@@ -183,9 +185,19 @@ void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, 
   const Placement near = without_partial(global_of(model)->place->value);
   const Place* whole = place_of(whole_on(near.mesh));
   Tensors local(in.begin(), in.end()), made(out.size());
-  for (Tensor& t : local)
-    if (t.defined() && t->global) t = boxed_parts(t, whole).at(0);
-  execute_here(op, local, attrs, made);
+  bool here = true;
+  for (Tensor& t : local) {
+    if (!t.defined() || !t->global) continue;
+    const Tensors parts = boxed_parts(t, whole);
+    here = !parts.empty();
+    if (here) t = parts[0];
+  }
+  if (here) {
+    execute_here(op, local, attrs, made);
+  } else {  // the ranks are hosted by other processes
+    const std::vector<TensorSpec> specs = infer_call(op, specs_of(in), attrs, {}).outputs;
+    for (size_t k = 0; k < out.size(); ++k) made[k] = abstract_tensor(specs[k]);
+  }
   for (size_t k = 0; k < out.size(); ++k) {
     const Place* place = out[k].defined()                  ? global_of(out[k])->place
                          : lies_like(made[k], model, near) ? place_of(near)
@@ -234,6 +246,20 @@ bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std
   return true;
 }
 
+/// Where inputs would have to be moved, and the op can be expressed by others that leave them.
+bool run_split_form(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const SplitForm form = split_form_of(op);
+  if (!form || t_fixed_signature || out[0].defined()) return false;
+  const GlobalChoice& c = plan_of(op, in, attrs, out).choice;
+  bool stays = true;
+  for (size_t i = 0; i < in.size(); ++i) stays = stays && (!global_of(in[i]) || global_of(in[i])->place == c.in[i]);
+  if (stays) return false;
+  GradModeGuard untracked(false);
+  Tensors made = form(in, attrs);
+  for (size_t k = 0; k < out.size(); ++k) out[k] = made[k];
+  return true;
+}
+
 bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   static const OpDef& boxing = get_op("_boxing");
   if (&op == &boxing) {
@@ -249,7 +275,7 @@ bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& at
     run_split_draw(op, in[0], attrs, out, draw);
   else if (op.is_random())
     run_whole(op, in, attrs, out, *model);
-  else
+  else if (!run_split_form(op, in, attrs, out))
     run_on_ranks(op, in, attrs, out, plan_of(op, in, attrs, out));
   return true;
 }

@@ -60,7 +60,7 @@ void make_global_view(const Tensor& view, const Tensor& base, MovedView how, con
     how.version = view.version();
     meta->moved = std::make_unique<MovedView>(std::move(how));
   }
-  view->global = std::move(meta);
+  view->global = meta;
 }
 
 const Tensors& parts_of(const Tensor& t) {

@@ -3,7 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
-#include "op/split_draw.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -18,10 +18,11 @@ static Tensor kept(const Tensor& x, const Tensor& mask, double p) {
   return back({x, mask}, {p < 1 ? 1 / (1 - p) : 0.0});
 }
 
-static const RegisterSplitDraw split_draw{"_dropout",
-                                          [](const Tensor& x, std::span<const Tensor> drawn, const Attrs& attrs) {
-                                            return Tensors{kept(x, drawn[1], attrs[0].f64()), drawn[1]};
-                                          }};
+static Tensors from_mask(const Tensor& x, std::span<const Tensor> drawn, const Attrs& attrs) {
+  return {kept(x, drawn[1], attrs[0].f64()), drawn[1]};
+}
+
+static const RegisterSplitForm split_form{"_dropout", &from_mask};
 
 static const RegisterOp op = OpDef("_dropout")
                                  .doc(

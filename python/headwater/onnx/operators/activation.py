@@ -1,4 +1,4 @@
-"""Activations."""
+"""Handlers of activations: Relu to Softmax."""
 from __future__ import annotations
 
 from typing import Any

@@ -91,11 +91,12 @@ def _to_power_of_two(array: np.ndarray[Any, Any], target: np.dtype[Any], saturat
 def _from_texts(array: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
     plain_texts = [t.decode() if isinstance(t, bytes) else str(t) for t in array.reshape(-1)]
     if target.kind in "iu":
-        return np.array([int(float(t)) if "." in t or "e" in t.lower() else int(t) for t in plain_texts]).reshape(array.shape).astype(target)
+        numbers = [int(float(t)) if "." in t or "e" in t.lower() else int(t) for t in plain_texts]
+        return np.array(numbers).reshape(array.shape).astype(target)
     if target.kind == "b":
         return np.array([t.strip().lower() in ("1", "true") for t in plain_texts], bool).reshape(array.shape)
-    return _cast_on_host(np.array([float(t) for t in plain_texts], np.float32).reshape(array.shape), target, True, "up") \
-        if not in_core(target) else np.array([float(t) for t in plain_texts]).reshape(array.shape).astype(target)
+    floats = np.array([float(t) for t in plain_texts]).reshape(array.shape)
+    return floats.astype(target) if in_core(target) else _cast_on_host(floats.astype(np.float32), target, True, "up")
 
 
 def _to_texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -11,7 +11,7 @@ from ... import recording
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
-from ..values import flag, host, number, tensor
+from ..values import flag, number, tensor
 
 _MOST_TURNS = 10_000_000
 
@@ -28,6 +28,8 @@ def if_(node: Node, condition: Any) -> Any:
 @op("Loop", raw=True)
 def loop(node: Node, most: Any = None, condition: Any = None, *carried: Any) -> Any:
     turns = _MOST_TURNS if most is None else number(most, "the number of turns")
+    if most is not None and turns > _MOST_TURNS:
+        raise OnnxError(f"a loop of {turns} turns has no end in sight; the most is {_MOST_TURNS}")
     going = True if condition is None else flag(condition)
     body, state = node.inner["body"], list(carried)
     made: list[list[Any]] = [[] for _ in range(len(node.outputs) - len(carried))]
@@ -38,14 +40,10 @@ def loop(node: Node, most: Any = None, condition: Any = None, *carried: Any) -> 
         for column, row in zip(made, rows):
             column.append(row)
         i += 1
-        going = flag(again) if most is None or not _always(again) else True
+        going = flag(again)
         if i >= _MOST_TURNS:
             raise OnnxError(f"the loop has not ended after {i} turns")
     return (*state, *(_stacked(column) for column in made))
-
-
-def _always(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and bool(value)
 
 
 def _stacked(rows: list[Any], axis: int = 0) -> Any:
@@ -95,5 +93,3 @@ def _scanned(
     stacked = [_stacked(c[:: -1 if b else 1], a) for c, a, b in zip(outputs, out_axes, out_backwards)]
     return (*state, *stacked)
 
-
-__all__ = ["host"]

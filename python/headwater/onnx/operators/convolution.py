@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""Handlers of convolutions, forward, transposed and deformed."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,6 +8,7 @@ import headwater as hw
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
+from ..values import check_size
 from .windows import Windows, windows_of
 
 _FORWARD = {1: hw.conv1d, 2: hw.conv2d, 3: hw.conv3d}
@@ -20,6 +21,7 @@ def _check_rank(rank: int) -> None:
 
 
 def pad_spatial(x: Any, before: list[int], after: list[int], value: float = 0.0) -> Any:
+    check_size([*x.shape[:2], *(n + b + a for n, b, a in zip(x.shape[2:], before, after))])
     flat = [amount for pair in zip(reversed(before), reversed(after)) for amount in pair]
     return hw.pad(x, flat, value=value) if any(flat) else x
 
@@ -30,6 +32,11 @@ def convolve(node: Node, x: Any, weight: Any, bias: Any, fill: float = 0.0) -> A
     padding = windows.before
     if not windows.symmetric() or fill or any(p < 0 for p in padding):
         x, padding = pad_spatial(x, windows.before, windows.after, fill), [0] * windows.rank
+    if windows.rank == 2 and weight.shape[3] == 1 and x.shape[3] == 1 and not padding[1]:
+        # a column: as a row it is the same data, and kernels go along rows
+        row, turned = x.transpose(2, 3), weight.transpose(2, 3)
+        stride, padding, dilation = ([v[1], v[0]] for v in (windows.stride, padding, windows.dilation))
+        return hw.conv2d(row, turned, bias, stride, padding, dilation, node.attr("group", 1)).transpose(2, 3)
     return _FORWARD[windows.rank](x, weight, bias, windows.stride, padding, windows.dilation, node.attr("group", 1))
 
 
@@ -46,6 +53,7 @@ def conv_transpose(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
     extra, group = node.attr("output_padding", [0] * rank), node.attr("group", 1)
     kernel = node.attr("kernel_shape", list(weight.shape[2:]))
     full = [s * (n - 1) + (k - 1) * d + 1 + e for s, n, k, d, e in zip(stride, x.shape[2:], kernel, dilation, extra)]
+    check_size([x.shape[0], weight.shape[1] * group, *full])
     before, after = _cut(node, full, stride, list(x.shape[2:]), rank)
     transposed = _TRANSPOSED[rank]
     if before == after and all(b >= 0 for b in before) and all(e < max(s, d) for e, s, d in zip(extra, stride, dilation)):

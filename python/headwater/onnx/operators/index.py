@@ -10,7 +10,7 @@ import headwater as hw
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
-from ..values import ints, number, tensor
+from ..values import check_size, number, tensor
 
 
 def counted(index: Any, size: Any) -> Any:
@@ -88,6 +88,7 @@ def scatter_nd(node: Node, x: Any, index: Any, updates: Any) -> Any:
 @op("OneHot", host=(1,), prefers=(2,))
 def one_hot(node: Node, index: Any, depth: Any, values: Any) -> Any:
     count = number(depth)
+    check_size([*index.shape, int(count)])
     off, on = tensor(values).unbind(0)
     index = index.to(hw.int64) if not index.is_floating_point() else index.to(hw.int64)
     index = counted(index, int(count))
@@ -155,5 +156,3 @@ def tensor_scatter(node: Node, cache: Any, update: Any, starts: Any = None) -> A
     shape[0], shape[axis] = places.shape
     return hw.scatter(cache, axis, places.reshape(shape).expand(update.shape), update)
 
-
-__all__ = ["counted", "ints"]

@@ -1,4 +1,4 @@
-"""Losses."""
+"""Handlers of losses over classes."""
 from __future__ import annotations
 
 from typing import Any

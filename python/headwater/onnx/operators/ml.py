@@ -149,7 +149,8 @@ def labelled(node: Node, scores: Any, name: str) -> tuple[Any, Any]:
 def linear_classifier(node: Node, x: Any) -> Any:
     biases = node.attr("intercepts", None)
     coefficients = np.array(node.attr("coefficients"), np.float32)
-    weight = tensor(coefficients.reshape(-1, x.shape[-1]))
+    classes = len(biases) if biases else len(coefficients) // x.shape[-1]
+    weight = tensor(coefficients[: classes * x.shape[-1]].reshape(classes, x.shape[-1]))
     scores = hw.matmul(x.to(hw.float32), weight.t())
     if biases:
         scores = scores + tensor(np.array(biases, np.float32))

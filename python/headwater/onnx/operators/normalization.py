@@ -1,4 +1,4 @@
-"""Normalisation."""
+"""Handlers of normalisation, over batches, layers, groups and channels."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pooling."""
+"""Handlers of pooling, over windows and over whole images."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,6 +10,7 @@ import headwater as hw
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
+from ..symbolic import fixed_sizes
 from ..values import tensor
 from .convolution import pad_spatial
 from .windows import Windows, windows_of
@@ -40,6 +41,7 @@ def max_pool(node: Node, x: Any) -> Any:
     if _plain(windows) and not asked:
         made = _MAX[rank](x, windows.kernel, windows.stride, windows.before, windows.dilation)
         return made if made.dtype == dtype else made.to(dtype)
+    fixed_sizes(x)
     after = [windows.overhang(i, s) for i, s in enumerate(sizes)]
     wide = pad_spatial(x, windows.before, after, float("-inf"))
     made, where = _MAX[rank](wide, windows.kernel, windows.stride, [0] * rank, windows.dilation, False, True)
@@ -77,6 +79,7 @@ def average_pool(node: Node, x: Any) -> Any:
     sizes, pads_count = list(x.shape[2:]), bool(node.attr("count_include_pad", 0))
     if _plain(windows) and all(d == 1 for d in windows.dilation):
         return _AVERAGE[windows.rank](x, windows.kernel, windows.stride, windows.before, False, pads_count)
+    fixed_sizes(x)
     after = [windows.overhang(i, s) for i, s in enumerate(sizes)]
     counted: Any = hw.ones(1, dtype=x.dtype).reshape([1] * x.dim())
     for axis, size in enumerate(sizes):

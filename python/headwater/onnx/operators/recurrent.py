@@ -9,6 +9,7 @@ import headwater as hw
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
+from ..symbolic import fixed_sizes
 
 _PLAIN: dict[str, Callable[..., Any]] = {
     "relu": hw.relu, "tanh": hw.tanh, "sigmoid": hw.sigmoid, "softsign": hw.softsign, "softplus": hw.softplus,
@@ -67,6 +68,7 @@ class _Layer:
 
     def steps(self, direction: int, state: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, tuple[Any, ...]]:
         """Runs `step(x, *state) -> state` along time; [time, batch, hidden], and the last state."""
+        fixed_sizes(self.x)
         backwards, made = self.directions[direction], []
         order = range(self.x.shape[0])
         for t in reversed(order) if backwards else order:

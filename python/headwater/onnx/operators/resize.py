@@ -7,10 +7,12 @@ import numpy as np
 
 import headwater as hw
 
+from ...compiler.symbols import SizeIsNeeded, SymInt
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
-from ..values import ints, tensor
+from ..symbolic import fixed_sizes
+from ..values import check_size, ints, tensor
 
 _Array = np.ndarray[Any, Any]
 
@@ -87,8 +89,10 @@ def _along(x: Any, axis: int, matrix: _Array) -> Any:
 def _resized(node: Node, x: Any, mode: str, axes: list[int], new: list[int], scales: list[float], roi: list[float]) -> Any:
     how = node.attr("coordinate_transformation_mode", "half_pixel") if node.opset >= 11 else "asymmetric"
     mode, dtype = "linear" if mode in ("linear", "bilinear", "trilinear") else mode, x.dtype
+    check_size([dict(zip(axes, new)).get(a, n) for a, n in enumerate(x.shape)])
     if quick := _whole_image(node, x, mode, how, axes, new, scales):
         return quick[0]
+    fixed_sizes(x)
     outside = None
     for i, axis in enumerate(axes):
         size = x.shape[axis]
@@ -119,10 +123,10 @@ def _whole_image(node: Node, x: Any, mode: str, how: str, axes: list[int], new: 
     sizes = list(x.shape[2:])
     for a, n in spatial:
         sizes[a - 2] = n
-    exact = all(abs(s * x.shape[a] - n) < 1e-6 for a, n, s in zip(axes, new, scales))
+    exact = all(type(n) is SymInt or abs(s * x.shape[a] - n) < 1e-6 for a, n, s in zip(axes, new, scales))
     if mode == "nearest" and exact:
         floors = node.opset < 11 or node.attr("nearest_mode", "round_prefer_floor") == "floor"
-        whole = all(n % x.shape[a] == 0 for a, n in zip(axes, new))
+        whole = floors or all(n % x.shape[a] == 0 for a, n in zip(axes, new))
         if how == "asymmetric" and (floors or whole and node.attr("nearest_mode", "") != "ceil"):
             if floors or all(n == x.shape[a] for a, n in zip(axes, new)):
                 return [hw.interpolate(x, sizes, mode="nearest")]
@@ -132,6 +136,9 @@ def _whole_image(node: Node, x: Any, mode: str, how: str, axes: list[int], new: 
 
 
 def _sizes_for(node: Node, x: Any, axes: list[int], wanted: list[int]) -> tuple[list[int], list[float]]:
+    if not any(type(w) is int for w in wanted) or any(type(w) is SymInt for w in wanted):
+        raise SizeIsNeeded
+    fixed_sizes(x)
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     scales = [w / x.shape[a] for w, a in zip(wanted, axes)]
     if policy == "stretch":
@@ -159,8 +166,13 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
 
 def _by_scales(node: Node, x: Any, scales: list[float], axes: list[int], window: list[float]) -> Any:
     crops = node.attr("coordinate_transformation_mode", "") == "tf_crop_and_resize" and window
-    new = []
+    new: list[int] = []
     for i, a in enumerate(axes):
+        if type(x.shape[a]) is SymInt:  # a whole factor gives a size that changes with it
+            if crops or scales[i] != int(scales[i]):
+                raise SizeIsNeeded
+            new.append(x.shape[a] * int(scales[i]) if scales[i] != 1.0 else x.shape[a])
+            continue
         part = window[i + len(axes)] - window[i] if crops else 1.0
         new.append(int(np.floor(np.float64(x.shape[a]) * part * np.float64(scales[i]) + 1e-9)))
     return _resized(node, x, node.attr("mode", "nearest"), axes, new, scales, window)

@@ -11,9 +11,8 @@ from ...compiler.symbols import SymInt
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
-from ..values import ints, number, sizes_array, tensor
-
-_LARGEST = 2**40  # elements: more than any memory
+from ..symbolic import fixed_sizes
+from ..values import check_size, ints, number, sizes_array, tensor
 
 
 @op("Shape", raw=True)
@@ -169,6 +168,7 @@ def expand(node: Node, x: Any, shape: Any) -> Any:
     wanted = ints(shape)
     own = [1] * (len(wanted) - x.dim()) + list(x.shape)
     wanted = [1] * (len(own) - len(wanted)) + wanted
+    check_size(wanted)
     return x.expand([o if type(w) is int and w == 1 else w for o, w in zip(own, wanted)])
 
 
@@ -177,6 +177,7 @@ def tile(node: Node, x: Any, repeats: Any) -> Any:
     counts = ints(repeats)
     if len(counts) != x.dim():
         raise OnnxError(f"{len(counts)} repeats are given for {x.dim()} axes")
+    check_size([n * c for n, c in zip(x.shape, counts)])
     return x.repeat(counts) if counts else x.clone()
 
 
@@ -203,6 +204,7 @@ def padded(x: Any, amounts: list[int], mode: str, value: Any) -> Any:
     if len(amounts) != 2 * x.dim():
         raise OnnxError(f"{len(amounts)} amounts of padding are given for {x.dim()} axes")
     pairs = [(amounts[i], amounts[i + x.dim()]) for i in range(x.dim())]
+    check_size([n + a + b for n, (a, b) in zip(x.shape, pairs)])
     if mode == "constant":
         while pairs and pairs[0] == (0, 0):
             pairs.pop(0)
@@ -219,6 +221,7 @@ def padded(x: Any, amounts: list[int], mode: str, value: Any) -> Any:
 
 
 def _continued(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    fixed_sizes(x)
     names = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
     if mode not in names:
         raise OnnxError(f"there is no padding mode '{mode}'")
@@ -234,8 +237,7 @@ def constant_of_shape(node: Node, shape: Any) -> Any:
     value = node.attr("value", np.zeros(1, np.float32))
     sizes = ints(shape)
     plain_sizes = [s for s in sizes if type(s) is int]
-    if any(s < 0 for s in plain_sizes) or float(np.prod([float(s) for s in plain_sizes])) > _LARGEST:
-        raise OnnxError(f"a tensor of shape {sizes} cannot be made")
+    check_size(sizes)
     if len(plain_sizes) == len(sizes) and np.prod(sizes) <= 64:
         return np.full(sizes, value.reshape(-1)[0], value.dtype)  # may be part of a shape
     return tensor(value.reshape(())).expand(sizes).clone()
@@ -256,8 +258,7 @@ def range_(node: Node, start: Any, limit: Any, delta: Any) -> Any:
     if step == 0:
         raise OnnxError("the step is 0")
     count = max(0, int(np.ceil((stop - first) / step)))
-    if count > _LARGEST:
-        raise OnnxError(f"a range of {count} numbers cannot be made")
+    check_size([count])
     dtype = tensor(start).dtype
     if not dtype.is_floating_point:
         return hw.arange(first, first + count * step, step, dtype=dtype)
