@@ -203,6 +203,8 @@ def _needed(graph: Any) -> set[int]:
 
 def _folded(writer: Writer, call: Call) -> bool:
     """What depends on weights and constants alone is calculated now."""
+    if call.op == "dequantize_linear":  # weights stay integers in the file
+        return False
     if any(v is not None and v not in writer.known for v in call.inputs) or call.facts["random"]:
         return False
     specs = [writer.graph.spec(v) for v in call.outputs]
