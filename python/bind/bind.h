@@ -138,5 +138,6 @@ void bind_tuning(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
 void bind_global(nanobind::module_& m);
 void bind_call_recorder(nanobind::module_& m);
+void bind_stream(nanobind::module_& m);
 
 }  // namespace hw::bind

@@ -32,4 +32,5 @@ NB_MODULE(_C, m) {
   hw::bind::bind_call_recorder(m);
   hw::bind::bind_compile(m);
   hw::bind::bind_tuning(m);
+  hw::bind::bind_stream(m);
 }

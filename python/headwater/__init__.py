@@ -87,6 +87,7 @@ _LAZY = {
     "ops",
     "optim",
     "serialization",
+    "stream",
     "tuning",
 }
 

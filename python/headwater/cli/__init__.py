@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `demo`; also as `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `plan`, `demo`; also as `python -m headwater`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ def _parser() -> argparse.ArgumentParser:
 
     passes = commands.add_parser("passes", help="list what the compiler does to a graph, in order")
     passes.add_argument("--json", action="store_true", help="as JSON")
+
+    plan = commands.add_parser("plan", help="print critical cycle, utilisation, bytes and memory of a plan of actors")
+    plan.add_argument("target", metavar="TARGET", help="a plan file, or script.py:NAME of a plan or of what has a plan()")
+    plan.add_argument("--json", action="store_true", help="as JSON")
 
     demo = commands.add_parser("demo", help="train on real handwritten digits, save, reload, predict, draw")
     demo.add_argument("--out", default="headwater-demo", metavar="DIR", help="where files go (default: %(default)s)")
@@ -73,6 +77,10 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         from .inspect import passes_main
 
         return passes_main(arguments.json)
+    if arguments.command == "plan":
+        from .plan import main as plan_main
+
+        return plan_main(arguments.target, arguments.json)
     if arguments.command == "demo":
         from .demo import main as demo_main
         from .demo import predict_main
