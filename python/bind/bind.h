@@ -139,5 +139,6 @@ void bind_graph(nanobind::module_& m);
 void bind_global(nanobind::module_& m);
 void bind_call_recorder(nanobind::module_& m);
 void bind_distributed(nanobind::module_& m);
+void bind_stream(nanobind::module_& m);
 
 }  // namespace hw::bind

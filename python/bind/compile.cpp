@@ -226,7 +226,7 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("bytes", [](PyWorkspace& w) { return w.workspace->bytes(); });
   nb::class_<PyProgram>(m, "Program")
       .def("run", [](PyProgram& p, nb::handle inputs,
-                     nb::handle host) { return list_of(p.program->run(tensor_list(inputs), numbers(host))); })
+                     nb::handle host) { return list_of(run_program(*p.program, tensor_list(inputs), numbers(host))); })
       .def("run_timed", [](PyProgram& p, nb::handle inputs,
                            nb::handle host) { return p.program->run_timed(tensor_list(inputs), numbers(host)); })
       .def_prop_ro("from_cache", [](PyProgram& p) { return p.program->from_cache(); })

@@ -33,4 +33,5 @@ NB_MODULE(_C, m) {
   hw::bind::bind_compile(m);
   hw::bind::bind_tuning(m);
   hw::bind::bind_distributed(m);
+  hw::bind::bind_stream(m);
 }

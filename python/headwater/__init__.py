@@ -91,6 +91,7 @@ _LAZY = {
     "optim",
     "quantization",
     "serialization",
+    "stream",
     "tuning",
 }
 

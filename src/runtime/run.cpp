@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "plan/stream/analysis.h"
-#include "runtime/actors/outlet.h"
+#include "runtime/outlet.h"
 
 namespace hw {
 

@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `launch`, `demo`, `check`, `run`; also as `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`; also `python -m headwater`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ def _parser() -> argparse.ArgumentParser:
     launch.add_argument("-m", action="store_true", dest="is_module", help="TARGET is a module, as in python -m")
     launch.add_argument("target", metavar="TARGET", help="a script")
     launch.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the script")
+
+    plan = commands.add_parser("plan", help="print critical cycle, utilisation, bytes and memory of a plan of actors")
+    plan.add_argument("target", metavar="TARGET", help="a plan file, or script.py:NAME of a plan or of what has a plan()")
+    plan.add_argument("--json", action="store_true", help="as JSON")
 
     demo = commands.add_parser("demo", help="train on real handwritten digits, save, reload, predict, draw")
     demo.add_argument("--out", default="headwater-demo", metavar="DIR", help="where files go (default: %(default)s)")
@@ -116,6 +120,10 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             return launch_main(a.ranks, a.max_restarts, a.target, a.arguments, a.is_module)
         except LaunchError as error:
             parser.exit(1, f"headwater launch: {error}\n")
+    if arguments.command == "plan":
+        from .plan import main as plan_main
+
+        return plan_main(arguments.target, arguments.json)
     if arguments.command == "demo":
         from .demo import main as demo_main
         from .demo import predict_main

@@ -1,5 +1,5 @@
 // An actor on the caller's stream that keeps what it reads until the caller takes it.
-#include "runtime/actors/outlet.h"
+#include "runtime/outlet.h"
 
 namespace hw {
 
