@@ -163,7 +163,7 @@ class PyStreamRun {
   nb::object records() const {
     nb::list list;
     for (const FiringRecord& r : run_->records()) list.append(nb::make_tuple(r.actor, r.number, r.begin, r.end));
-    return std::move(list);
+    return list;
   }
   StreamRun& run() { return *run_; }
 
