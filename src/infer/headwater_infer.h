@@ -18,31 +18,31 @@ extern "C" {
 #define HWI_API
 #endif
 
-typedef enum hwi_status {
-  HWI_OK = 0,
-  HWI_INVALID = 1,  /* an argument, or a file that is damaged or wrong */
-  HWI_NO_FILE = 2,  /* it cannot be read */
-  HWI_NO_SHAPE = 3, /* the model has no plan for these shapes */
-  HWI_NO_MEMORY = 4,
-  HWI_BAD_DATA = 5,    /* what only the data can show: an index out of range */
-  HWI_UNSUPPORTED = 6, /* no kernel of this library serves an operator of the model */
-  HWI_FAILED = 7       /* anything else; an error of ours */
+typedef enum hwi_status { /* NOLINT(readability-identifier-naming): a C name */
+                          HWI_OK = 0,
+                          HWI_INVALID = 1,  /* an argument, or a file that is damaged or wrong */
+                          HWI_NO_FILE = 2,  /* it cannot be read */
+                          HWI_NO_SHAPE = 3, /* the model has no plan for these shapes */
+                          HWI_NO_MEMORY = 4,
+                          HWI_BAD_DATA = 5,    /* what only the data can show: an index out of range */
+                          HWI_UNSUPPORTED = 6, /* no kernel of this library serves an operator of the model */
+                          HWI_FAILED = 7       /* anything else; an error of ours */
 } hwi_status;
 
 /* The numbers of element types in files and in this interface. */
-typedef enum hwi_dtype {
-  HWI_BOOL = 0,
-  HWI_U8 = 1,
-  HWI_I8 = 2,
-  HWI_I16 = 3,
-  HWI_I32 = 4,
-  HWI_I64 = 5,
-  HWI_F16 = 6,
-  HWI_BF16 = 7,
-  HWI_F32 = 8,
-  HWI_F64 = 9,
-  HWI_C64 = 10,
-  HWI_C128 = 11
+typedef enum hwi_dtype { /* NOLINT(readability-identifier-naming): a C name */
+                         HWI_BOOL = 0,
+                         HWI_U8 = 1,
+                         HWI_I8 = 2,
+                         HWI_I16 = 3,
+                         HWI_I32 = 4,
+                         HWI_I64 = 5,
+                         HWI_F16 = 6,
+                         HWI_BF16 = 7,
+                         HWI_F32 = 8,
+                         HWI_F64 = 9,
+                         HWI_C64 = 10,
+                         HWI_C128 = 11
 } hwi_dtype;
 
 typedef struct hwi_model hwi_model;

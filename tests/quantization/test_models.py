@@ -49,14 +49,19 @@ def error(a: hw.Tensor, b: hw.Tensor) -> float:
 
 @pytest.mark.parametrize("make", [cnn, mlp])
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets(make: Any, name: str) -> None:
+def test_presets(make: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = make()
     preset, want = getattr(q.presets, name), model(x).detach()
     ready = q.convert(q.calibrate(q.prepare(model, preset, x), [x]))
     assert error(ready(x), want) < (0.03 if name in ("weight_only_int4", "entropy") else 3e-3)
     assert not [m for m in ready.modules() if type(m) in (nn.Linear, nn.Conv2d, nn.BatchNorm2d)]
     np.testing.assert_array_equal(model(x).detach().numpy(), want.numpy())  # the original is untouched
-    np.testing.assert_allclose(hw.compile(ready)(x).numpy(), ready(x).numpy(), rtol=1e-4, atol=1e-5)
+    plain = ready(x).numpy()
+    integers = hw.compile(ready)(x).numpy()  # linear layers in integers: a value between two steps may go to the other one
+    assert np.abs(integers - plain).max() < 0.03 * np.abs(plain).max()
+    assert (np.abs(integers - plain) > 1e-4 * np.abs(plain) + 1e-5).mean() < 0.01
+    monkeypatch.setenv("HEADWATER_PASSES_OFF", "lower_int8")
+    np.testing.assert_allclose(hw.compile(ready)(x).numpy(), plain, rtol=1e-4, atol=1e-5)
     other = q.convert(q.calibrate(q.prepare(model, preset, x), [x * 3]))
     other.load_state_dict(ready.state_dict())
     np.testing.assert_array_equal(other(x).numpy(), ready(x).numpy())
@@ -156,18 +161,19 @@ def test_the_same_graph_in_onnx_runtime() -> None:
             nodes.append(onnx.helper.make_node("Relu", [last], [f"r{i}"]))
             last = f"r{i}"
             continue
-        for name in ("weight", "weight_scale", "weight_zero_point", "bias", "input_scale", "input_zero_point"):
+        assert layer.weight_zero_point is None  # symmetric
+        for name in ("weight", "weight_scale", "bias", "input_scale", "input_zero_point"):
             constants.append(onnx.numpy_helper.from_array(getattr(layer, name).numpy(), f"{name}{i}"))
         steps = [f"input_scale{i}", f"input_zero_point{i}"]
         nodes += [onnx.helper.make_node("QuantizeLinear", [last, *steps], [f"q{i}"]),
                   onnx.helper.make_node("DequantizeLinear", [f"q{i}", *steps], [f"d{i}"]),
-                  onnx.helper.make_node("DequantizeLinear", [f"weight{i}", f"weight_scale{i}", f"weight_zero_point{i}"], [f"w{i}"], axis=0),
+                  onnx.helper.make_node("DequantizeLinear", [f"weight{i}", f"weight_scale{i}"], [f"w{i}"], axis=0),
                   onnx.helper.make_node("Gemm", [f"d{i}", f"w{i}", f"bias{i}"], [f"y{i}"], transB=1)]
         last = f"y{i}"
     value = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(nodes, "g", [value("x", 1, [256, 20])], [value(last, 1, [256, 5])], constants)
     file = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
-    options = ort.SessionOptions()  # fused, its uint8 x int8 products saturate in 16 bits on processors without VNNI
+    options = ort.SessionOptions()  # with its optimisation on, answers differed by more than steps on a processor without VNNI
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(file.SerializeToString(), options, providers=["CPUExecutionProvider"])
     got = session.run(None, {"x": x.numpy()})[0]

@@ -68,7 +68,7 @@ class _Quantized(nn.Module):
 
     weight: hw.Tensor
     weight_scale: hw.Tensor
-    weight_zero_point: hw.Tensor
+    weight_zero_point: hw.Tensor | None
     bias: hw.Tensor | None
 
     def __init__(self, prepared: Prepared) -> None:
@@ -88,7 +88,8 @@ class _Quantized(nn.Module):
                                    quant_max=s.quant_max)
         self.register_buffer("weight", steps)
         self.register_buffer("weight_scale", scale.detach().clone())
-        self.register_buffer("weight_zero_point", zero.detach().clone())
+        # Integer kernels serve weights whose 0 is 0.
+        self.register_buffer("weight_zero_point", zero.detach().clone() if zero.to(hw.bool).any() else None)
         self.register_buffer("bias", None if bias is None else bias.detach().clone())
         self.input_scheme = self._keep("input", prepared.input_quantizer)
         self.output_scheme = self._keep("output", prepared.output_quantizer)
