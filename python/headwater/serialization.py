@@ -70,7 +70,7 @@ class _Packer:
             while name in self.tensors or name == "__metadata__":
                 name += "_"
             self.names[place] = name
-            self.tensors[name] = t.detach().full()
+            self.tensors[name] = t.detach().full() if t.is_global else t
             self.is_global = self.is_global or t.is_global
         else:
             self.repeated = True
