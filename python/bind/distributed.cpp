@@ -155,7 +155,8 @@ PyRequest all_reduce(PyComm& c, nb::handle tensor, const std::string& op, const 
 }
 
 /// Tensors of one dtype as one message; `wire` None or the dtype to send.
-PyRequest all_reduce_many(PyComm& c, nb::list list, const std::string& op, nb::object wire, const Ints& group) {
+PyRequest all_reduce_many(PyComm& c, nb::list list, const std::string& op, nb::object wire, const Ints& group,
+                          bool at_once) {
   std::vector<Tensor> tensors;
   std::vector<Bucket::Piece> pieces;
   for (nb::handle item : list) {
@@ -167,8 +168,8 @@ PyRequest all_reduce_many(PyComm& c, nb::list list, const std::string& op, nb::o
   }
   check(!tensors.empty(), "all_reduce_coalesced needs at least one tensor");
   DType sent = wire.is_none() ? DType::None : dtype_from(wire.ptr());
-  auto bucket =
-      make_ref<Bucket>(*c.value, c.memory, std::move(pieces), tensors[0].dtype(), reduce_from(op), sent, group);
+  auto bucket = make_ref<Bucket>(*c.value, c.memory, std::move(pieces), tensors[0].dtype(), reduce_from(op), sent,
+                                 group, at_once);
   PyRequest out = request(c, {}, {}, std::move(tensors));
   out.bucket = std::move(bucket);
   return out;
@@ -241,7 +242,7 @@ void bind_distributed(nb::module_& m) {
       .def("recv", &recv)
       .def("all_reduce", &all_reduce)
       .def("all_reduce_many", &all_reduce_many, nb::arg("tensors"), nb::arg("op"), nb::arg("wire").none(),
-           nb::arg("group"))
+           nb::arg("group"), nb::arg("at_once"))
       .def("all_gather", &all_gather)
       .def("reduce_scatter", &reduce_scatter)
       .def("all_to_all", &all_to_all)

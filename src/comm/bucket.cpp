@@ -12,7 +12,8 @@ namespace hw {
 
 static constexpr size_t kShelfBytes = 256 << 20;
 /// A part is packed while the one before it travels, and fits into the second cache.
-static constexpr int64_t kPartBytes = 512 << 10;
+static constexpr int64_t kPartBytes = 256 << 10;
+static constexpr size_t kWindow = 3;
 
 struct BucketMemory::Shelf {
   std::mutex mutex;
@@ -55,36 +56,55 @@ static void visit_wire(DType wire, F&& f) {
 }
 
 Bucket::Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire,
-               Group group)
-    : pieces_(std::move(pieces)), dtype_(dtype), wire_(wire == DType::None ? dtype : wire), memory_(std::move(memory)) {
+               Group group, bool at_once)
+    : pieces_(std::move(pieces)),
+      dtype_(dtype),
+      wire_(wire == DType::None ? dtype : wire),
+      comm_(&comm),
+      group_(group.begin(), group.end()),
+      reduce_(reduce),
+      memory_(std::move(memory)) {
   check(wire_ == dtype_ || (dtype_ == DType::F32 && is_reduced(wire_)), "a bucket of ", dtype_, " cannot be sent as ",
         wire_, "; float32 can, as bfloat16 or float16");
-  int64_t total = 0;
-  for (const Piece& p : pieces_) total += p.count;
-  data_ = memory_->take(static_cast<size_t>(total * dtype_size(wire_)));
-  char* at = data_.data.get();
-  for (size_t begin = 0; begin < pieces_.size() || parts_.empty();) {
-    int64_t count = 0;
-    size_t end = begin;
-    do count += end < pieces_.size() ? pieces_[end].count : 0;
-    while (++end < pieces_.size() && count * dtype_size(wire_) < kPartBytes);
-    Part& part = parts_.emplace_back(Part{begin, std::min(end, pieces_.size()), at, {}});
-    pack(part);
-    part.request = comm.all_reduce(at, at, count, wire_, reduce, group);
-    at += count * dtype_size(wire_);
-    begin = end;
-  }
+  cut();
+  window_ = at_once ? parts_.size() : std::min<size_t>(kWindow, parts_.size());
+  int64_t largest = 0;
+  for (const Part& part : parts_)
+    if (!in_place(part)) largest = std::max(largest, part.count * dtype_size(wire_));
+  data_ = memory_->take(static_cast<size_t>(largest) * window_);
+  for (size_t k = 0; k < parts_.size(); ++k)
+    parts_[k].data = in_place(parts_[k]) ? static_cast<char*>(pieces_[parts_[k].begin].data)
+                                         : data_.data.get() + k % window_ * static_cast<size_t>(largest);
+  while (started_ < window_) start(parts_[started_++]);
 }
 
 Bucket::~Bucket() {
   if (at_ == parts_.size()) memory_->give(std::move(data_));
 }
 
+void Bucket::cut() {
+  for (size_t begin = 0; begin < pieces_.size();) {
+    int64_t count = 0;
+    size_t end = begin;
+    do count += pieces_[end].count;
+    while (++end < pieces_.size() && (count + pieces_[end].count) * dtype_size(wire_) <= kPartBytes);
+    parts_.push_back({begin, end, count, nullptr, {}});
+    begin = end;
+  }
+  if (parts_.empty()) parts_.push_back({0, 0, 0, nullptr, {}});
+}
+
+void Bucket::start(Part& part) {
+  if (!in_place(part)) pack(part);
+  part.request = comm_->all_reduce(part.data, part.data, part.count, wire_, reduce_, group_);
+}
+
 bool Bucket::wait_for(double seconds) {
   for (; at_ < parts_.size(); ++at_) {
     if (!parts_[at_].request->wait_for(seconds)) return false;
     if (!parts_[at_].request->status().ok()) return true;
-    unpack(parts_[at_]);
+    if (!in_place(parts_[at_])) unpack(parts_[at_]);
+    if (started_ < parts_.size()) start(parts_[started_++]);
   }
   return true;
 }
@@ -95,7 +115,8 @@ void Bucket::expire() {
 
 std::vector<Request> Bucket::requests() const {
   std::vector<Request> out;
-  for (const Part& part : parts_) out.push_back(part.request);
+  for (const Part& part : parts_)
+    if (part.request) out.push_back(part.request);
   return out;
 }
 

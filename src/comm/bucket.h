@@ -29,8 +29,10 @@ class Bucket : public RefCounted {
   };
   /// Packs the pieces and starts an all_reduce of them. `wire` other than `dtype` is BF16 or F16, for F32: each rank's value
   /// is rounded to it, the sum is formed in float32 and rounded to it once more; every rank gets the same bits.
+  /// `at_once`: all messages start now. Otherwise a few do, and wait_for() starts the next in their memory, which stays in the
+  /// caches; then the caller must wait before it makes another call on the group.
   Bucket(Comm& comm, Ref<BucketMemory> memory, std::vector<Piece> pieces, DType dtype, Reduce reduce, DType wire,
-         Group group);
+         Group group, bool at_once = true);
   ~Bucket() override;
   /// Waits at most so long; true when all pieces hold their results, or something failed. Whoever waits also unpacks: the first
   /// pieces while the last are on their way. One thread at a time.
@@ -46,16 +48,25 @@ class Bucket : public RefCounted {
   /// Some pieces that go as one message.
   struct Part {
     size_t begin, end;  // of pieces_
-    char* data;
+    int64_t count;
+    char* data;  // packed, or the memory of its only piece
     Request request;
   };
+  void cut();
+  void start(Part& part);
+  bool in_place(const Part& part) const { return wire_ == dtype_ && part.end == part.begin + 1; }
   void pack(const Part& part) const;
   void unpack(const Part& part) const;
 
   std::vector<Piece> pieces_;
   std::vector<Part> parts_;
-  size_t at_ = 0;  // parts before it are unpacked
+  size_t at_ = 0;       // parts before it are unpacked
+  size_t started_ = 0;  // parts before it have a request
+  size_t window_ = 0;   // how many may be under way
   DType dtype_, wire_;
+  Ref<Comm> comm_;
+  std::vector<int> group_;
+  Reduce reduce_;
   Ref<BucketMemory> memory_;
   Scratch data_;
 };

@@ -17,7 +17,7 @@ std::vector<std::vector<float>> random_pieces(unsigned seed) {
   std::mt19937 rng(seed);
   std::normal_distribution<float> normal;
   std::vector<std::vector<float>> out;
-  for (size_t size : {3u, 0u, 200000u, 1u, 7000u, 150000u, 999u}) {
+  for (size_t size : {3u, 0u, 200000u, 1u, 7000u, 150000u, 999u, 40000u, 40000u, 40000u, 1u, 40000u, 40000u}) {
     out.emplace_back(size);
     for (float& x : out.back()) x = normal(rng) * 100;
   }
@@ -38,7 +38,8 @@ TEST(CommBucket, TheBitsOfOneReductionAPiece) {
     threads.emplace_back([&, r] {
       for (DType wire : {DType::None, DType::BF16}) {
         auto bucketed = random_pieces(static_cast<unsigned>(r)), single = bucketed;
-        Bucket bucket(*world[r], memory, pieces_of(bucketed), DType::F32, Reduce::Average, wire, {});
+        bool at_once = wire == DType::BF16;
+        Bucket bucket(*world[r], memory, pieces_of(bucketed), DType::F32, Reduce::Average, wire, {}, at_once);
         EXPECT_TRUE(bucket.wait_for(60));
         EXPECT_TRUE(bucket.status().ok());
         for (size_t k = 0; k < single.size(); ++k) {

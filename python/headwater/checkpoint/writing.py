@@ -146,8 +146,10 @@ def save(dir: str | os.PathLike[str], state: Any, *, local: Any = None, step: in
         _write_shard(hidden, me, pieces, local_structure)
         if me == 0:
             _complete(hidden, folder, ranks, {"format": 1, "step": step, "ranks": ranks, "structure": structure})
-            for old in checkpoints(root)[:-keep]:
-                shutil.rmtree(old, ignore_errors=True)
+            for old in checkpoints(root)[:-keep]:  # loses its name first: half of a checkpoint must not look like one
+                gone = root / f"{SAVING}old-{old.name}"
+                os.rename(old, gone)
+                shutil.rmtree(gone, ignore_errors=True)
 
     if asynchronous:
         saving._thread = threading.Thread(target=saving._run, args=(job,), name="headwater-checkpoint")

@@ -116,7 +116,7 @@ def all_reduce_coalesced(tensors: Sequence[Any], op: str = ReduceOp.SUM, group: 
     """all_reduce of many tensors of one dtype as one message. wire=hw.bfloat16 sends float32 with half the bytes: what each rank has is
     rounded, summed in float32, and rounded again."""
     if all(t.is_contiguous() for t in tensors):
-        return _ended(world.comm().all_reduce_many(list(tensors), op, wire, _members(group)), async_op)
+        return _ended(world.comm().all_reduce_many(list(tensors), op, wire, _members(group), async_op), async_op)
     places = [_place(t) for t in tensors]
 
     def back() -> None:
@@ -124,7 +124,7 @@ def all_reduce_coalesced(tensors: Sequence[Any], op: str = ReduceOp.SUM, group: 
             if after:
                 after()
 
-    return _ended(world.comm().all_reduce_many([p for p, _ in places], op, wire, _members(group)), async_op, back)
+    return _ended(world.comm().all_reduce_many([p for p, _ in places], op, wire, _members(group), async_op), async_op, back)
 
 
 def reduce(tensor: Any, dst: int, op: str = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:

@@ -8,7 +8,7 @@ from typing import Any
 import headwater as hw
 
 from . import world
-from .collectives import Work, all_gather_into_tensor, all_reduce_coalesced, broadcast
+from .collectives import all_gather_into_tensor, all_reduce_coalesced, broadcast
 from .groups import ProcessGroup, ReduceOp
 
 
@@ -22,35 +22,18 @@ def broadcast_parameters(module: Any, src: int = 0, group: ProcessGroup | None =
         broadcast(t, src, group)
 
 
-def average_gradients(parameters: Any, group: ProcessGroup | None = None, wire: Any = None, bucket_bytes: int = 25 << 20) -> None:
+def average_gradients(parameters: Any, group: ProcessGroup | None = None, wire: Any = None) -> None:
     """After backward(): each gradient becomes the average over the ranks. `parameters`: a module, or an iterable of tensors; those
     without a gradient are left out, on all ranks the same. wire=hw.bfloat16 halves what is sent (see all_reduce_coalesced).
 
     The bits are those of one all_reduce a gradient: buckets change the time, not the numbers.
     """
-    under_way: list[Work | None] = []
-    bucket: list[Any] = []
-    size = 0
-
-    def start() -> None:
-        nonlocal bucket, size
-        if bucket:
-            sent = wire if bucket[0].dtype == hw.float32 else None
-            under_way.append(all_reduce_coalesced(bucket, ReduceOp.AVG, group, async_op=True, wire=sent))
-        bucket, size = [], 0
-
+    by_dtype: dict[str, list[Any]] = {}
     for p in _parameters(parameters):
-        g = p.grad
-        if g is None:
-            continue
-        if bucket and (bucket[0].dtype != g.dtype or size + g.numel() * g.dtype.itemsize > bucket_bytes):
-            start()
-        bucket.append(g)
-        size += g.numel() * g.dtype.itemsize
-    start()
-    for work in under_way:
-        if work:
-            work.wait()
+        if p.grad is not None:
+            by_dtype.setdefault(p.grad.dtype.name, []).append(p.grad)
+    for name, gradients in by_dtype.items():
+        all_reduce_coalesced(gradients, ReduceOp.AVG, group, wire=wire if name == "float32" else None)
 
 
 def check_equal(tensors: Any, group: ProcessGroup | None = None) -> None:

@@ -30,7 +30,7 @@ for step in range(first, 6):
     optimizer.zero_grad()
     loss = ((model(x[step, mine]) - target[step, mine]) ** 2).mean()
     loss.backward()
-    dist.average_gradients(model, bucket_bytes=100)
+    dist.average_gradients(model)
     optimizer.step()
     check.step()
     if mode == "first" and step < 3:
