@@ -1,5 +1,6 @@
 # What is installed. Component "python" is what the wheel holds beside the package: the extension (python/CMakeLists.txt) and
-# libraries. Component "cpp" is for C++ users: libheadwater, its headers and a CMake package.
+# libraries. Component "cpp" is for C++ users: libheadwater, its headers and a CMake package. Component "infer" is for programs that
+# run frozen models: libheadwater_infer and its two headers (cmake/infer.cmake).
 #   cmake --install build/release --component cpp --prefix DIR
 
 # The libraries that no system is sure to have (oneDNN, Highway) travel with us: in the wheel beside the extension, and beside
@@ -11,7 +12,7 @@ foreach(library ${HEADWATER_LIBRARIES})
     execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX MATCH "SONAME +([^ \n]+)" found "${headers}")
     set(soname ${CMAKE_MATCH_1})
-    foreach(place "python;headwater" "cpp;${CMAKE_INSTALL_LIBDIR}")
+    foreach(place "python;headwater" "cpp;${CMAKE_INSTALL_LIBDIR}" "infer;${CMAKE_INSTALL_LIBDIR}")
       list(GET place 0 component)
       list(GET place 1 folder)
       install(PROGRAMS ${file} DESTINATION ${folder} RENAME ${soname} COMPONENT ${component})
@@ -26,6 +27,7 @@ if(SKBUILD)
   return()
 endif()
 include(CMakePackageConfigHelpers)
+include(cmake/infer.cmake)
 
 # Objects, not static libraries: operators and kernels register themselves, and a linker drops what nothing names.
 add_library(headwater SHARED ${HEADWATER_OBJECTS})

@@ -3,8 +3,9 @@
 # Idempotent; a second run takes about a second. Settings from the environment:
 #   HEADWATER_VENV    folder of the virtual environment (default .venv in the checkout)
 #   HEADWATER_PYTHON  the Python to make it from (default: the first that serves, of python3, python3.13 ... 3.11)
-#   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint)
+#   HEADWATER_EXTRAS  extras of pyproject.toml to install (default: demo test lint distributed models)
 source "$(dirname "$0")/paths.sh"
+extras=${HEADWATER_EXTRAS:-demo test lint distributed models}
 
 # The packages of scripts/apt-packages.txt that are not installed; optional ones only where the distribution has them, and
 # not at all for "missing_packages required".
@@ -86,13 +87,32 @@ install_requirements() {
   # What is in the stamp is installed: a new pin or extra makes a new line, and only new lines go to pip.
   stamp=$venv/headwater-requirements
   touch "$stamp"
-  list=$(requirements "$python" "${HEADWATER_EXTRAS:-demo test lint}" | grep -vxFf "$stamp") || return 0
+  list=$(requirements "$python" "${extras/models/}" | grep -vxFf "$stamp") || return 0
   echo "pip: $(echo "$list" | wc -l) requirements (minutes the first time: torch, the tests' oracle, is large)"
   # Byte-compiling happens on first import, for what is imported.
   echo "$list" | "$python" -m pip install -q --disable-pip-version-check --no-compile -r /dev/stdin
   echo "$list" >>"$stamp"
 }
 
+# The extra `models`: packages whose model files the tests read. Without their own requirements (frameworks), which no test needs; where
+# one cannot be had, its tests are skipped.
+install_models() {
+  local stamp=$venv/headwater-models list line
+  case " $extras " in *' models '*) ;; *) return 0 ;; esac
+  touch "$stamp"
+  list=$("$python" -c 'import tomllib
+print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["models"]))' | grep -vxFf "$stamp") || return 0
+  while IFS= read -r line; do
+    echo "pip: $line (model files for tests)"
+    if "$python" -m pip install -q --disable-pip-version-check --no-compile --no-deps "$line" </dev/null; then
+      echo "$line" >>"$stamp"
+    else
+      echo "setup: $line is not to be had; the tests that read its models will be skipped" >&2
+    fi
+  done <<<"$list"
+}
+
 install_packages
 install_requirements
+install_models
 echo "setup: ready ($("$python" --version) in $venv)"

@@ -18,6 +18,7 @@ steps=(           # name       what it runs
   "ctest          ctest --test-dir $build --output-on-failure --no-tests=error -j 2"
   "wheel          $python tools/check_wheel.py"
   "cpp-example    $python tools/check_cpp.py"
+  "infer-example  $python tools/check_infer.py"
   "pytest         $python -m pytest -n 2"
 )
 

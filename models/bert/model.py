@@ -126,6 +126,12 @@ class BertModel(nn.Module):
     attention_mask (N, L): 1 where a token counts, 0 for padding.
     """
 
+    # hw.parallelize(model, mesh, "tensor") splits these axes: each pair of layers by columns, then by rows.
+    tensor_plan = {
+        "*.self.*": 0, "*.attention.output.dense.weight": 1,
+        "*.intermediate.dense.*": 0, "*.output.dense.weight": 1,
+    }  # fmt: skip
+
     def __init__(self, config: Config = BASE, add_pooling_layer: bool = True) -> None:
         super().__init__()
         self.embeddings = Embeddings(config)

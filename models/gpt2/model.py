@@ -97,6 +97,12 @@ class GPT2Model(nn.Module):
 class GPT2LMHeadModel(nn.Module):
     """Token ids (N, L) to scores of the next token (N, L, vocab_size)."""
 
+    # hw.parallelize(model, mesh, "tensor") splits these axes: each pair of layers by columns, then by rows; the vocabulary by rows.
+    tensor_plan = {
+        "*.c_attn.*": -1, "*.attn.c_proj.weight": 0,
+        "*.c_fc.*": -1, "*.mlp.c_proj.weight": 0, "*.wte.weight": 0,
+    }  # fmt: skip
+
     def __init__(self, config: Config = SMALL) -> None:
         super().__init__()
         self.transformer = GPT2Model(config)

@@ -134,6 +134,11 @@ void bind_registry(nanobind::module_& m);
 void bind_system(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_compile(nanobind::module_& m);
+void bind_tuning(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_global(nanobind::module_& m);
+void bind_call_recorder(nanobind::module_& m);
+void bind_distributed(nanobind::module_& m);
+void bind_stream(nanobind::module_& m);
 
 }  // namespace hw::bind

@@ -39,13 +39,13 @@ Tensors tensor_list(nb::handle list) {
   return out;
 }
 
-namespace {
-
 nb::object list_of(const Tensors& tensors) {
   Owned list(own(PyList_New(static_cast<Py_ssize_t>(tensors.size()))));
   for (size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]));
   return nb::steal(list.take());
 }
+
+namespace {
 
 std::vector<double> numbers(nb::handle list) {
   Owned seq(own(PySequence_Fast(list.ptr(), "expected a list of numbers")));
@@ -67,10 +67,6 @@ struct PyBody {
   std::shared_ptr<const Graph> graph;
 };
 
-struct PyParts {
-  ProgramParts parts;
-};
-
 struct PyWorkspace {
   Ref<Workspace> workspace = make_ref<Workspace>();
 };
@@ -88,6 +84,8 @@ void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool siz
   key.push_back(mode_key());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
+    check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
+                  " is one; call the function without it");
     size_t first = 0;  // the first argument on the same memory
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
     const bool leaf = is_leaf(t);
@@ -129,6 +127,13 @@ PipelineOptions options_for(const Graph& graph, int64_t memory_budget) {
 
 void bind_parts(nb::module_& m) {
   nb::class_<PyParts>(m, "ProgramParts")
+      .def("sources",  // by source of the graph: the tensor of state, None for the others
+           [](PyParts& p) {
+             nb::list list;
+             for (const ProgramSource& s : p.parts.sources)
+               list.append(s.tensor.defined() ? nb::steal(wrap(s.tensor.alias())) : nb::object(nb::none()));
+             return list;
+           })
       .def("at_sizes",
            [](PyParts& p, const std::vector<int64_t>& sizes) { return PyParts{instantiate(p.parts, sizes)}; })
       .def("program",
@@ -253,7 +258,7 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("bytes", [](PyWorkspace& w) { return w.workspace->bytes(); });
   nb::class_<PyProgram>(m, "Program")
       .def("run", [](PyProgram& p, nb::handle inputs,
-                     nb::handle host) { return list_of(p.program->run(tensor_list(inputs), numbers(host))); })
+                     nb::handle host) { return list_of(run_program(*p.program, tensor_list(inputs), numbers(host))); })
       .def("run_timed", [](PyProgram& p, nb::handle inputs,
                            nb::handle host) { return p.program->run_timed(tensor_list(inputs), numbers(host)); })
       .def("bisect", &bisected, nb::arg("inputs"), nb::arg("host"), nb::arg("tolerance"), nb::arg("record"))
@@ -286,7 +291,7 @@ void bind_cache(nb::module_& m) {
   m.def("cache_limit", &cache_limit);
   m.def("cache_clear", &clear_cache);
   m.def("cache_use", [] {
-    const CacheUse use = cache_use();
+    const KeptUse use = cache_use();
     return nb::make_tuple(use.entries, use.bytes);
   });
   m.def("cache_counters", [] {
@@ -310,6 +315,7 @@ void bind_compile(nb::module_& m) {
   bind_code(m);
   bind_guards(m);
   bind_dispatch(m);
+  bind_frozen(m);
 }
 
 }  // namespace hw::bind

@@ -52,7 +52,7 @@ PyObject* call_known(Dispatch* self, PyObject* args) {
   if (!e || !e->guards->hold() || !e->program->state_holds()) return nullptr;
   std::shared_ptr<Program> program = e->program;  // the entry may go while it runs
   const bool single = e->single;
-  Tensors out = program->run(tensors, {});
+  Tensors out = run_program(*program, tensors, {});
   if (single) return wrap(out[0]);
   Owned tuple(own(PyTuple_New(static_cast<Py_ssize_t>(out.size()))));
   for (size_t i = 0; i < out.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(out[i]));

@@ -304,6 +304,7 @@ void bind_exchange(nb::module_& m) {
     const Tensor& t = tensor_argument(h.ptr(), "bytes_of");
     check(t.contiguous(), "bytes_of: the tensor must be contiguous");
     int64_t size = dtype_size(t.dtype());
+    check_readable(t, "reading its bytes");
     return nb::steal(wrap(Tensor::make(t->storage, DType::U8, {t.numel() * size}, {}, t.offset() * size)));
   });
   m.def("to_numpy", [](nb::handle h) {

@@ -28,5 +28,10 @@ NB_MODULE(_C, m) {
   hw::bind::bind_system(m);
   hw::bind::bind_optim(m);
   hw::bind::bind_graph(m);
+  hw::bind::bind_global(m);
+  hw::bind::bind_call_recorder(m);
   hw::bind::bind_compile(m);
+  hw::bind::bind_tuning(m);
+  hw::bind::bind_distributed(m);
+  hw::bind::bind_stream(m);
 }

@@ -225,6 +225,7 @@ bool take_place(const Tensor& out, const Tensor& result) {
   body.contiguous = made->contiguous;
   body.shape = made->shape;
   body.strides = made->strides;
+  body.global = made->global;
   return true;
 }
 

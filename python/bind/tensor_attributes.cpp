@@ -122,6 +122,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
         to.contiguous = from.contiguous;
         to.shape = from.shape;
         to.strides = from.strides;
+        to.global = from.global;
         return 0;
       },
       -1);

@@ -48,6 +48,22 @@ from .overloads import install as _install_overloads  # noqa: E402
 _install_overloads(globals(), Tensor)
 _install_aliases(globals(), Tensor)
 
+from . import _global  # noqa: E402
+from ._global import broadcast as broadcast  # noqa: E402
+from ._global import (  # noqa: E402
+    distribute,
+    from_local,
+    implicit_broadcast,
+    mesh,
+    partial,
+    partial_max,
+    partial_min,
+    partial_sum,
+    signature,
+)
+
+_global.install(globals())
+
 from . import autograd, memory, random  # noqa: E402
 from .autograd import (  # noqa: E402
     enable_grad,
@@ -61,7 +77,23 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
-_LAZY = {"nn", "optim", "data", "amp", "cli", "compiler", "ops", "serialization"}
+_LAZY = {
+    "amp",
+    "checkpoint",
+    "cli",
+    "compiler",
+    "data",
+    "distributed",
+    "infer",
+    "nn",
+    "onnx",
+    "ops",
+    "optim",
+    "quantization",
+    "serialization",
+    "stream",
+    "tuning",
+}
 
 
 def __getattr__(name: str) -> _Any:
@@ -78,6 +110,14 @@ def __getattr__(name: str) -> _Any:
         from . import compiler
 
         return getattr(compiler, name)
+    if name in ("freeze", "FreezeError"):
+        from . import infer
+
+        return getattr(infer, name)
+    if name == "parallelize":
+        from .distributed import parallelize
+
+        return parallelize
     if name == "autocast":
         from .amp import autocast
 
@@ -86,4 +126,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "save", "load", "autocast", "compile", "CompileError", "cond", "while_loop", "scan"})
+    lazy = ("save", "load", "autocast", "parallelize", "compile", "CompileError", "cond", "while_loop", "scan", "freeze", "FreezeError")
+    return sorted({*globals(), *_LAZY, *lazy})

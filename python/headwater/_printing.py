@@ -112,15 +112,18 @@ def tensor_text(t: Tensor, name: str = "tensor") -> str:
     try:
         prefix = f"{name}("
         extra = []
+        whole = _C.full(t) if _C.is_global(t) else t
         if t.numel() == 0:
             body = "[]"
             if t.ndim != 1:
                 extra.append(f"size=({', '.join(map(str, t.shape))}{',' if t.ndim == 1 else ''})")
         else:
-            body = _body(t, len(prefix))
+            body = _body(whole, len(prefix))
         plain = (_C.get_default_dtype(), _C.bool, _C.int64, _C.complex64)
         if t.dtype not in plain or (t.numel() == 0 and t.dtype is not _C.get_default_dtype()):
             extra.append(f"dtype={t.dtype!r}")
+        if _C.is_global(t):
+            extra += [f"mesh={_C.mesh_of(t)}", f"sbp={_C.sbp_of(t)}"]
     finally:
         _C.set_grad_enabled(grad)
         _C.set_anomaly(anomaly)

@@ -52,7 +52,10 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 # ------------------------------------------------------------------ conversion
 @_method
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """A NumPy array that shares this tensor's memory. `force=True` detaches, and converts where NumPy lacks the dtype."""
+    """A NumPy array that shares this tensor's memory. `force=True` detaches, and converts where NumPy lacks the dtype.
+
+    A global tensor has no memory of its own: take it whole first, with full().
+    """
     if force:
         self = self.detach()
         if self.dtype is _C.bfloat16:
@@ -86,7 +89,7 @@ def tolist(self: Tensor) -> Any:
     values = self.detach()
     if values.dtype is _C.bfloat16 or values.dtype is _C.float16:
         values = values.to(_C.float32)
-    return _C.to_numpy(values).tolist()
+    return _C.to_numpy(_C.full(values)).tolist()
 
 
 @_method

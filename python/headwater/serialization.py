@@ -29,7 +29,7 @@ class _Packer:
     def __init__(self) -> None:
         self.tensors: dict[str, Any] = {}
         self.names: dict[tuple[Any, ...], str] = {}
-        self.repeated = False
+        self.repeated = self.is_global = False
 
     def pack(self, x: Any, path: str) -> Any:
         """JSON: plain values as they are, the rest as {"kind": ...}."""
@@ -62,14 +62,16 @@ class _Packer:
         raise TypeError(f"save cannot store {type(x).__name__} at {path or 'the top'}; {advice}")
 
     def tensor(self, t: Any, path: str) -> dict[str, Any]:
-        place = (t.data_ptr(), t.dtype.name, tuple(t.shape), tuple(t.stride()))
+        parts = hw._C.local_parts(t) if t.is_global else [(0, t)]
+        place = (parts[0][1].data_ptr() if parts else path, t.dtype.name, tuple(t.shape), tuple(t.stride()), t.is_global)
         name = self.names.get(place) if t.numel() else None
         if name is None:
             name = path or "tensor"
             while name in self.tensors or name == "__metadata__":
                 name += "_"
             self.names[place] = name
-            self.tensors[name] = t
+            self.tensors[name] = t.detach().full()
+            self.is_global = self.is_global or t.is_global
         else:
             self.repeated = True
         return {"tensor": name} if t.dtype.name != "complex128" else {"tensor": name, "dtype": "complex128"}
@@ -147,6 +149,8 @@ def save(obj: Any, f: Any) -> None:
     not history or requires_grad; a tensor that occurs twice is stored once and is one tensor again when loaded.
     Raises TypeError for other objects, naming the place.
 
+    Global tensors are written whole: every process must call save, and the first one writes.
+
     >>> hw.save({"weight": hw.ones(2), "epoch": 3}, "checkpoint.safetensors")
     >>> hw.load("checkpoint.safetensors")["epoch"]
     3
@@ -156,6 +160,8 @@ def save(obj: Any, f: Any) -> None:
     metadata = {"format": "pt"}  # what readers for torch look for
     if not _is_flat(obj) or packer.repeated or packer.tensors.keys() != obj.keys():
         metadata[STRUCTURE] = json.dumps(structure, separators=(",", ":"))
+    if packer.is_global and hw._C.world()[0] != 0:
+        return
     safetensors_file.write(f, packer.tensors, metadata)
 
 

@@ -8,6 +8,12 @@
 
 namespace hw {
 
+static PlaceGradient g_place_gradient = nullptr;
+void set_place_gradient(PlaceGradient f) { g_place_gradient = f; }
+Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf) {
+  return (gradient->global || leaf->global) && g_place_gradient ? g_place_gradient(gradient, leaf) : gradient;
+}
+
 namespace {
 
 class AccumulateNode final : public GradNode {
@@ -20,7 +26,7 @@ class AccumulateNode final : public GradNode {
   Tensors apply(std::span<const Tensor> dy, bool) override {
     if (!dy[0].defined()) return {};
     GradMeta& m = *grad_meta(leaf_);
-    Tensor g = dy[0];
+    Tensor g = placed_gradient(dy[0], leaf_);
     for (size_t i = 0; i < m.hooks.size(); ++i) {
       Ref<GradHook> hook = m.hooks[i];
       if (hook->removed) continue;

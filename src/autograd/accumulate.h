@@ -9,6 +9,10 @@ namespace hw {
 Ref<GradNode> accumulator(const Tensor& leaf);
 /// a + b, in place when nobody else holds `a` and no graph is being made.
 Tensor add_gradients(Tensor a, const Tensor& b);
+/// Brings the gradient of a leaf to where the leaf lies, when one of them is a global tensor; set by the room that makes these.
+using PlaceGradient = Tensor (*)(const Tensor& gradient, const Tensor& leaf);
+void set_place_gradient(PlaceGradient f);
+Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf);  // the gradient itself where neither is global
 /// Throws unless a hook's result is like the gradient that it replaces.
 void check_hook_result(const Tensor& result, DType dtype, const Dims& shape);
 

@@ -10,6 +10,7 @@
 #include "autograd/mode.h"
 #include "autograd/record.h"
 #include "base/error.h"
+#include "op/created_like.h"
 #include "op/math.h"
 
 namespace hw {
@@ -75,6 +76,7 @@ void Engine::seed(const Tensor& root, Tensor gradient, size_t index) {
                   root, "; pass gradient=");
     check_runtime(root.numel() == 1, "backward: a gradient is made up for a single element only, but the root is ",
                   root, "; reduce it first (loss.mean()), or pass gradient=");
+    CreatedLike model({&root, 1});
     gradient = ones(root.shape(), root.dtype());
   }
   check_runtime(gradient.shape() == root.shape(), "backward: the gradient ", gradient,
@@ -157,6 +159,7 @@ void Engine::deliver(GradNode& node, Tensors dx) {
 void Engine::step(GradNode& node, Tensors& dy) {
   bool any = false;
   for (const Tensor& t : dy) any = any || t.defined();
+  CreatedLike model(dy);
   if (any) run_hooks(node, dy);
   if (auto it = captures_.find(&node); it != captures_.end()) {
     for (const Capture& c : it->second)
@@ -234,9 +237,11 @@ Tensors grad(std::span<const Tensor> roots, std::span<const Tensor> gradients, s
   engine.run();
   Tensors out = engine.take();
   out.resize(inputs.size());
-  for (size_t i = 0; i < out.size(); ++i)
+  for (size_t i = 0; i < out.size(); ++i) {
     check_runtime(out[i].defined() || allow_unused, "grad: input ", static_cast<int64_t>(i),
                   " was not used to compute the outputs; pass allow_unused=True to get None for it");
+    if (out[i].defined()) out[i] = placed_gradient(out[i], inputs[i]);
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "chain/control.h"
 #include "chain/loop.h"
+#include "kernels/tuning/tuning.h"
 
 namespace hw {
 
@@ -36,7 +37,7 @@ static PreparedStep prepare_step(const Plan& plan, const PlanStep& p, std::vecto
       s = {prepare_control(plan, p), "plans", {}};
     } else {
       const std::vector<TensorSpec> in = specs(p.inputs), out = specs(p.outputs);
-      s.kernel = prepare_kernel({p.op, in, out, p.attrs, p.compute}, DeviceType::CPU, &s.name);
+      s.kernel = prepare_fastest({p.op, in, out, p.attrs, p.compute}, DeviceType::CPU, &s.name);
     }
   } catch (const Error& e) {
     throw Error(e.kind(), text(p.op, ": ", e.message(), " (", plan.origins[static_cast<size_t>(p.origin)], ")"));

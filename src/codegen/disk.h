@@ -10,7 +10,5 @@ namespace hw {
 std::optional<std::string> read_kept(const std::string& key);
 /// Keeps it. Whole or not at all, also with several processes; what goes wrong is passed over.
 void keep(const std::string& key, const std::string& object);
-/// HEADWATER_CACHE_DIR/kernels, or ~/.cache/headwater/kernels; empty: nothing is kept.
-std::string kept_folder();
 
 }  // namespace hw

@@ -7,8 +7,6 @@
 
 namespace hw {
 
-class OpDef;
-
 /// The first thing that is wrong, with the node's line; empty for a graph that fits. Assumes graph_problem() found nothing.
 /// Shapes must be those of the rules; the dtype and strides of a kernel's output may be others, because in-place code
 /// stores into tensors that are there.
@@ -16,8 +14,6 @@ std::string specs_problem(const Graph& graph);
 /// graph_problem() and specs_problem() for graphs that a user wrote: throws Error{Value}.
 void check_graph(const Graph& graph);
 
-/// What is wrong with a node as a call of `op`, before any rule is asked: how many inputs and outputs, kinds of attributes.
-std::string node_call_problem(const OpDef& op, const Node& node);
 /// The specs of a node's inputs; not given ones have no dtype.
 std::vector<TensorSpec> input_specs(const Graph& graph, const Node& node);
 /// The outputs that the rules give. Throws what the rules throw, with the call in front.

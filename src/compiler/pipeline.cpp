@@ -17,6 +17,7 @@ static constexpr std::string_view kOrder[] = {
     // simplify
     "remove_dead", "fold_batch_norm", "fold_constants", "simplify_algebra", "merge_equal", "remove_dead",
     // precision
+    "lower_int8",
     // decompose
     // layout
     "block_convolutions",

@@ -14,6 +14,9 @@ ReadRefusal set_read_refusal(ReadRefusal refusal) noexcept { return std::exchang
 void check_readable(const Tensor& t, const char* what) {
   if (t_refusal.why && !t_refusal.known(t)) [[unlikely]]
     fail(ErrorKind::Runtime, what, " needs the value of ", t, ", ", t_refusal.why);
+  check_runtime(
+      !t->global, what, ": ", t,
+      " is a global tensor, of which each rank has a part; take it whole with full(), or a part with to_local()");
   check_runtime(!is_abstract(t), what, ": ", t,
                 " has no data: it was made while hw.compile captured a function, and outlived the capture");
 }
@@ -38,5 +41,9 @@ Tensor abstract_tensor(const TensorSpec& spec) {
       nullptr, static_cast<size_t>(bytes), +[](void*) {}, nullptr);
   return Tensor::make(std::move(storage), s.dtype, s.shape, s.strides);
 }
+
+static WholeOf g_whole_of = nullptr;
+WholeOf whole_of_global() noexcept { return g_whole_of; }
+void set_whole_of_global(WholeOf f) noexcept { g_whole_of = f; }
 
 }  // namespace hw

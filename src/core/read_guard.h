@@ -23,4 +23,9 @@ bool is_readable(const Tensor& t);
 /// Throws while reading is refused: `what` would take values from outside that may be others in the next run.
 void check_not_capturing(const char* what);
 
+/// How the value of a global tensor is had, set by the room that makes them.
+using WholeOf = Tensor (*)(const Tensor& t);
+WholeOf whole_of_global() noexcept;
+void set_whole_of_global(WholeOf f) noexcept;
+
 }  // namespace hw

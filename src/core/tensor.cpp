@@ -97,7 +97,13 @@ Tensor Tensor::scalar(const Scalar& value, DType dtype, bool wrapped) {
   return t;
 }
 
-Tensor Tensor::alias() const { return alias(shape(), strides(), offset()); }
+Tensor Tensor::alias() const {
+  Tensor t = make(body_->storage, body_->dtype, shape(), strides(), offset());
+  t->device = body_->device;
+  t->inference = body_->inference;
+  t->global = body_->global;
+  return t;
+}
 
 Tensor Tensor::alias(Dims shape, Dims strides, int64_t offset) const {
   Tensor t = make(body_->storage, body_->dtype, std::move(shape), std::move(strides), offset);
@@ -111,6 +117,8 @@ TensorSpec Tensor::spec() const { return {body_->dtype, body_->wrapped, body_->d
 Scalar Tensor::item() const {
   check_runtime(numel() == 1, "item: a tensor of shape ", shape(), " has ", numel(),
                 " elements; only one element converts to a Python number");
+  if (body_->global) [[unlikely]]
+    if (WholeOf whole = whole_of_global()) return whole(*this).item();
   check_readable(*this, "item()");
   return load_scalar(data(), dtype());
 }

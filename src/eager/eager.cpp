@@ -7,8 +7,10 @@
 #include "core/generator.h"
 #include "core/overlap.h"
 #include "eager/autocast.h"
+#include "eager/global_hook.h"
 #include "eager/infer.h"
 #include "eager/prepared.h"
+#include "op/created_like.h"
 #include "op/math.h"
 #include "op/rules.h"
 
@@ -82,7 +84,9 @@ void launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, con
     fail_launch(op, in, attrs, status.message);
 }
 
-void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+}  // namespace
+
+void view_here(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   const Tensor& x = in[0];
   View v;
   try {
@@ -101,7 +105,15 @@ void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, s
     out[0] = Tensor::make(x->storage, d, std::move(v.shape), std::move(v.strides),
                           x.offset() * dtype_size(x.dtype()) / dtype_size(d) + v.offset);
   }
-  track_view(out[0], x);
+}
+
+namespace {
+
+void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  if (const GlobalHook* hook = global_hook()) [[unlikely]]
+    if (hook->view(op, in, attrs, out)) return;
+  view_here(op, in, attrs, out);
+  track_view(out[0], in[0]);
 }
 
 /// The inputs of an in-place call, with copies of those whose elements the write would change before they are read; empty
@@ -136,7 +148,8 @@ void check_anomaly(const OpDef& op, std::span<const Tensor> in, const Attrs& att
 Generator& current_generator() { return t_generator ? *t_generator : default_generator(); }
 Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t_generator, g); }
 
-void EagerInterpreter::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+[[gnu::always_inline]] static inline void execute_now(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs,
+                                                      std::span<Tensor> out) {
   Signature signature;
   append_signature(signature, op, in, attrs, out);
   uint64_t hash = hash_signature(signature);
@@ -146,6 +159,16 @@ void EagerInterpreter::execute(const OpDef& op, std::span<const Tensor> in, cons
   for (size_t i = 0; i < out.size(); ++i)
     if (!out[i].defined()) out[i] = Tensor::empty_strided_unchecked(p->outputs[i]);
   launch(op, in, attrs, *p, out);
+}
+
+void execute_here(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  execute_now(op, in, attrs, out);
+}
+
+void EagerInterpreter::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  if (const GlobalHook* hook = global_hook()) [[unlikely]]
+    if (hook->execute(op, in, attrs, out)) return;
+  execute_now(op, in, attrs, out);
 }
 
 Attrs EagerInterpreter::with_draw(const OpDef& op, const Attrs& attrs) {
@@ -195,6 +218,9 @@ Tensors EagerInterpreter::call(const OpDef& op, std::span<const Tensor> in, cons
       std::vector<TensorSpec> specs = specs_of(in);
       InferCtx c{op, specs, attrs, compute_dtype(op, specs)};
       check_inputs(c);
+      if (const GlobalHook* hook = global_hook()) [[unlikely]]
+        hook->check_mix(op, in);
+      CreatedLike model(in);
       if (t_autocast.enabled && op.autocast() != Autocast::Same)
         if (Tensors cast = autocast_inputs(op, in); !cast.empty()) return op.composite_body()(cast, attrs);
       return op.composite_body()(in, attrs);

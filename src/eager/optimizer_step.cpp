@@ -23,6 +23,7 @@ static void check_lists(const OpDef& op, std::span<const Tensors> lists) {
 
 /// A gradient that lies differently in memory (transposed, expanded) is brought into the parameter's layout.
 static Tensor laid_out_as(const Tensor& param, const Tensor& grad) {
+  if (param->global) return grad;  // the step brings it to where the parameter lies
   if (grad.strides() == param.strides() || !(grad.shape() == param.shape())) return grad;
   if (!is_non_overlapping(param.shape(), param.strides())) return grad;
   static const Op copy{"copy_"}, empty_strided{"empty_strided"};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/flags.h"
+#include "kernels/accepted.h"
 #include "kernels/kernel.h"
 
 namespace hw {
@@ -85,6 +86,17 @@ std::unique_ptr<Kernel> prepare_kernel(const KernelRequest& request, DeviceType 
   }
   if (reasons.empty()) reasons = text("; no kernel is registered for device ", device_type_name(device));
   fail(ErrorKind::NotImplemented, request_text(request), " has no kernel for these inputs", reasons);
+}
+
+std::vector<AcceptedKernel> accepted_kernels(const KernelRequest& request, DeviceType device) {
+  std::vector<AcceptedKernel> list;
+  for (const KernelEntry& e : kernel_candidates(request.op, device)) {
+    std::string why;
+    if (is_off(e.name)) continue;
+    if (std::unique_ptr<Kernel> kernel = e.prepare(request, why))
+      list.push_back({e.name, e.priority, std::move(kernel)});
+  }
+  return list;
 }
 
 void LaunchStatus::report(const char* format, ...) {

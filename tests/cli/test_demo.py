@@ -26,7 +26,9 @@ def test_the_demo_reaches_its_goal(tmp_path):
     gain = re.search(r"takes ([\d.]+) ms compiled, ([\d.]+) ms eager .* in ([\d.]+) MiB compiled, ([\d.]+) MiB eager", out.stdout)
     assert gain, out.stdout
     assert all(float(number) > 0 for number in gain.groups())
-    assert {f.name for f in (tmp_path / "out").iterdir()} == {"digits.safetensors", "digits.png", "test-images.safetensors"}
+    assert re.search(r"froze .*digits.hwm: \d+ KiB, its test passes .* a digit takes \d+ us", out.stdout), out.stdout
+    files = {"digits.safetensors", "digits.png", "test-images.safetensors", "digits.hwm"}
+    assert {f.name for f in (tmp_path / "out").iterdir()} == files
     picture = (tmp_path / "out" / "digits.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000

@@ -121,3 +121,35 @@ def test_a_loop_refuses_to_lose_gradients_of_what_it_closes_over() -> None:
     assert hw.compile(lambda x: power(x, w.detach()))(hw.ones(3)).tolist() == [8.0, 8.0, 8.0]
     with hw.no_grad():
         assert hw.compile(lambda x: power(x, w))(hw.ones(3)).tolist() == [8.0, 8.0, 8.0]
+
+
+def test_eager_operations_inside_of_a_branch() -> None:
+    """recording.eagerly() leaves all captures, not only that of the branch."""
+    from headwater import recording
+
+    def branch(x):
+        with recording.eagerly():
+            with recording.eagerly():
+                two = hw.tensor([2])
+            size = int((two * 3).item())
+        return x * size
+
+    @hw.compile
+    def f(x):
+        return hw.cond(x.sum() > 0, branch, lambda x: x - 1, (x,))
+
+    assert f(hw.ones(2)).tolist() == [6.0, 6.0]
+    assert f(-hw.ones(2)).tolist() == [-2.0, -2.0]
+
+
+def test_a_branch_may_hand_on_what_is_outside() -> None:
+    weight, state = hw.randn(2, 2), hw.randn(1, 2)
+
+    @hw.compile
+    def f(x):
+        y, turned = x * 2, weight.t()
+        return hw.cond(x.sum() > 0, lambda: (y, state, turned), lambda: (x, x, turned + 1))
+
+    for x in (hw.ones(1, 2), -hw.ones(1, 2)):
+        wanted = (x * 2, state, weight.t()) if x.sum() > 0 else (x, x, weight.t() + 1)
+        assert all((a == b).all() for a, b in zip(f(x), wanted))

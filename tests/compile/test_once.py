@@ -153,3 +153,19 @@ def test_training_keeps_nothing(net: Scaled) -> None:
     step = hw.compile(net)
     step(hw.rand(2, 3)).sum().backward()
     assert not any(p.once for p in step.inspect().programs)
+
+
+def test_constants_that_are_merged_do_not_shift_the_state():
+    """merge_equal takes a constant out of the graph's sources; what runs once must still read the state it was captured with."""
+    first, second = hw.randn(4, 4), hw.randn(6, 4)
+
+    def f(x):
+        x = hw.maximum(x, hw.tensor(0.5)) @ first.t()
+        return hw.maximum(x, hw.tensor(0.5)) @ (second * 2.0).t()
+
+    x = hw.randn(3, 4)
+    fast = hw.compile(f)
+    with hw.no_grad():
+        assert (fast(x) == f(x)).all()
+        second.mul_(3.0)
+        assert (fast(x) == f(x)).all()

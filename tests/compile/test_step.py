@@ -394,3 +394,13 @@ def test_autocast_outside_is_seen():
         assert got.dtype == want.dtype == (hw.bfloat16 if on else hw.float32)
         assert_same(array(got), array(want))
     assert program.captures == 2
+
+
+def test_numbers_of_numpy_are_told_by_value():
+    import numpy as np
+
+    f = hw.compile(lambda x, n: x * float(n))
+    for value in (2.0, 2.0, 3.0, 2.0):
+        assert f(hw.ones(1), np.array(value)).item() == value
+        assert f(hw.ones(1), np.float64(value)).item() == value
+    assert f.captures <= 4

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from compiled import compiled_tests
+from splits import mesh, sbp
 
 import headwater as hw
 from convert import bind, dtype_name, flatten, map_arrays, to_hw, to_numpy, to_torch
@@ -209,77 +210,6 @@ def inplace(test: Any) -> Callable | None:
     return check
 
 
-# ---------------------------------------------------------------- splits
-def _split_sizes(n: int) -> tuple[int, int]:
-    first = n // 2 + 1 if n > 2 else 1
-    return first, n - first
-
-
-def _parts(t: Any, sbp: tuple) -> tuple[Any, Any] | None:
-    """What two ranks hold of t; None if this split has an empty part."""
-    kind, axis = sbp
-    if t is None or kind == "B":
-        return t, t
-    if kind.startswith("S"):
-        if t.shape[axis] < 2:
-            return None
-        a, b = np.split(to_numpy(t), [_split_sizes(t.shape[axis])[0]], axis=axis)
-        d = dtype_name(t)
-        return to_hw(a, d), to_hw(b, d)
-    x, d = to_numpy(t), dtype_name(t)
-    mask = np.arange(x.size).reshape(x.shape) % 3 == 0
-    if kind == "P(sum)":
-        return to_hw(np.where(mask, x, np.zeros_like(x)), d), to_hw(np.where(mask, np.zeros_like(x), x), d)
-    low = x - 1 if kind == "P(max)" else x + 1
-    return to_hw(np.where(mask, x, low), d), to_hw(np.where(mask, low, x), d)
-
-
-def _joined(a: Any, b: Any, sbp: tuple) -> np.ndarray:
-    kind, axis = sbp
-    a, b = to_numpy(a), to_numpy(b)
-    if kind == "B":
-        np.testing.assert_array_equal(a, b)
-        return a
-    if kind.startswith("S"):
-        return np.concatenate([a, b], axis=axis)
-    return a + b if kind == "P(sum)" else np.maximum(a, b) if kind == "P(max)" else np.minimum(a, b)
-
-
-def sbp(test: Any) -> Callable | None:
-    """Every declared signature: split the inputs, run the parts, join the outputs, compare with the whole."""
-    if not test.sbp or test.random:
-        return None
-
-    def check() -> None:
-        info = test.info
-        if not info["has_sbp"] or test.function is not getattr(hw, test.name, None):
-            return
-        dtype = "float64" if "float64" in test.dtypes else test.dtypes[0]
-        for s in test.samples(dtype):
-            if not s.sbp:
-                continue
-            inputs, attrs = bind(info, *map_arrays(s.args, s.kwargs, dtype, to_hw))
-            whole = [to_numpy(y) for y in hw._C.run_op(test.name, inputs, attrs)]
-            tensors = [hw.tensor(x) if isinstance(x, (int, float, complex)) else x for x in inputs]
-            for in_sbp, out_sbp in hw._C.sbp_signatures(test.name, inputs, attrs):
-                partial = any(p[0].startswith("P") for p in in_sbp)
-                if partial and not all(t is None or np.all(np.isfinite(to_numpy(t))) for t in tensors):
-                    continue  # infinity is not the sum of two parts
-                parts = [_parts(t, p) for t, p in zip(tensors, in_sbp, strict=True)]
-                if any(p is None for p in parts):
-                    continue
-                halves = []
-                for rank in range(2):
-                    mine = [i if p[1] is None and p[0] == "B" else parts[k][rank]
-                            for k, (i, p) in enumerate(zip(inputs, in_sbp))]
-                    halves.append(hw._C.run_op(test.name, mine, attrs))
-                what = f"{test.name}{s} {in_sbp} -> {out_sbp}"
-                for w, a, b, p in zip(whole, *halves, out_sbp, strict=True):
-                    assert_close(_joined(a, b, p), w, max(test.tolerance(dtype), 1e-9), what)
-
-    return check
-
-
 # ---------------------------------------------------------------- kernels
 _fast_kernels: set[str] = set()
 
@@ -355,4 +285,5 @@ def errors(test: Any) -> Callable | None:
 
 
 TESTS: dict[str, Callable] = {"values": values, "infer": inferred, "strided": strided, "method": method, "inplace": inplace,
-                              "sbp": sbp, "kernels": kernels, "errors": errors, **gradient_tests, **compiled_tests}
+                              "sbp": sbp, "mesh": mesh, "kernels": kernels, "errors": errors, **gradient_tests,
+                              **compiled_tests}

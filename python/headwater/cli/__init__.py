@@ -1,10 +1,11 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `demo`; also as `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`; also `python -m headwater`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,12 +37,40 @@ def _parser() -> argparse.ArgumentParser:
     passes = commands.add_parser("passes", help="list what the compiler does to a graph, in order")
     passes.add_argument("--json", action="store_true", help="as JSON")
 
+    launch = commands.add_parser("launch", help="run a script on several ranks of this machine")
+    launch.add_argument("-n", type=int, required=True, dest="ranks", metavar="N", help="how many ranks")
+    launch.add_argument("--max-restarts", type=int, default=0, metavar="K", help="start again after a failure, K times (default: 0)")
+    launch.add_argument("-m", action="store_true", dest="is_module", help="TARGET is a module, as in python -m")
+    launch.add_argument("target", metavar="TARGET", help="a script")
+    launch.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the script")
+
+    plan = commands.add_parser("plan", help="print critical cycle, utilisation, bytes and memory of a plan of actors")
+    plan.add_argument("target", metavar="TARGET", help="a plan file, or script.py:NAME of a plan or of what has a plan()")
+    plan.add_argument("--json", action="store_true", help="as JSON")
+
     demo = commands.add_parser("demo", help="train on real handwritten digits, save, reload, predict, draw")
     demo.add_argument("--out", default="headwater-demo", metavar="DIR", help="where files go (default: %(default)s)")
     demo.add_argument("--epochs", type=int, default=None, help="passes over the training digits (default: 12)")
     demo.add_argument("--seed", type=int, default=0, help="of weights and order (default: %(default)s)")
     demo.add_argument("--predict", metavar="FILE", help="only load a trained model and print its predictions as JSON")
+    _frozen_parsers(commands)
     return parser
+
+
+def _frozen_parsers(commands: Any) -> None:
+    check = commands.add_parser("check", help="check a frozen model: its weights are whole, its tests give what they should")
+    check.add_argument("--tolerance", type=float, default=1e-3, help="part of an output's largest value (default: %(default)s)")
+    check.add_argument("--json", action="store_true", help="as JSON")
+    check.add_argument("model", metavar="MODEL.hwm")
+
+    run = commands.add_parser("run", help="run a frozen model, on its test inputs or on given ones")
+    run.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="instead of the test input, or zeros")
+    run.add_argument("--shapes", type=int, default=0, metavar="N", help="which of the model's sets of shapes (default: the first)")
+    run.add_argument("--out", metavar="FILE.npz", help="where to write the outputs")
+    run.add_argument("--benchmark", action="store_true", help="time it: latencies, memory, a table of operators")
+    run.add_argument("--seconds", type=float, default=2.0, help="how long to time it (default: %(default)s)")
+    run.add_argument("--json", action="store_true", help="the benchmark as JSON")
+    run.add_argument("model", metavar="MODEL.hwm")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,6 +114,28 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         from .inspect import passes_main
 
         return passes_main(arguments.json)
+    if arguments.command == "check":
+        from .frozen import check_main
+
+        return check_main(arguments.model, arguments.tolerance, arguments.json)
+    if arguments.command == "run":
+        from .frozen import run_main
+
+        a = arguments
+        return run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json)
+    if arguments.command == "launch":
+        from .launch import LaunchError
+        from .launch import main as launch_main
+
+        a = arguments
+        try:
+            return launch_main(a.ranks, a.max_restarts, a.target, a.arguments, a.is_module)
+        except LaunchError as error:
+            parser.exit(1, f"headwater launch: {error}\n")
+    if arguments.command == "plan":
+        from .plan import main as plan_main
+
+        return plan_main(arguments.target, arguments.json)
     if arguments.command == "demo":
         from .demo import main as demo_main
         from .demo import predict_main

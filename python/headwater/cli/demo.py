@@ -21,7 +21,7 @@ TEST_DIGITS = 360
 SHOWN = 24
 BATCH = 32
 COMPARED = 30  # steps, eager and compiled
-WEIGHTS, PICTURE = "digits.safetensors", "digits.png"
+WEIGHTS, PICTURE, FROZEN = "digits.safetensors", "digits.png", "digits.hwm"
 
 
 class DigitsNet(nn.Module):
@@ -207,6 +207,22 @@ def draw(path: Path, images: Any, labels: Any, predicted: list[int], curve: dict
     pyplot.close(figure)
 
 
+def deploy(model: Any, image: Any, path: Path) -> str:
+    """Freezes the model for one image, checks the file, and says how large and how fast it is."""
+    hw.freeze(model, {"x": image}, path, notes={"labels": "0 1 2 3 4 5 6 7 8 9"})
+    frozen = hw.infer.load(path)
+    difference = frozen.check()
+    times = []
+    for _ in range(200):
+        start = time.perf_counter()
+        frozen(image)
+        times.append(time.perf_counter() - start)
+    return (
+        f"froze {path}: {path.stat().st_size / 1024:.0f} KiB, its test passes (difference {difference:.0e}), "
+        f"a digit takes {1e6 * statistics.median(times):.0f} us"
+    )
+
+
 def main(out: str, epochs: int | None, seed: int) -> int:
     """0 when the goal was reached, or when `epochs` was given; 1 otherwise."""
     folder = Path(out)
@@ -237,6 +253,7 @@ def main(out: str, epochs: int | None, seed: int) -> int:
     draw(picture, test_images, test_labels, predicted, curve)
     print(f"drew {picture}")
     print(gain_text(compare(images, labels)))
+    print(deploy(model, test_images[:1], folder / FROZEN))
     if epochs is None and reached < GOAL:
         print(f"that is less than the {GOAL:.0%} it should reach", file=sys.stderr)
         return 1

@@ -55,6 +55,7 @@ def facts() -> dict[str, Any]:
         "libraries": {name: build[name] or "not built in" for name in ("onednn", "highway", "openmp")},
         "devices": {"cpu": _processor()},
         "cache": _cache(),
+        "tuning": {"mode": hw.tuning.mode(), "folder": hw.tuning.folder() or "off"},
         "operators": len(hw._C.op_names()),
         "python": {"version": platform.python_version(), "platform": platform.platform(), "executable": sys.executable},
         "packages": {name: _version(name) or "not installed" for name in PACKAGES},

@@ -33,18 +33,23 @@ def _with_leaves(tree: Any, leaves: Sequence[Tensor]) -> Any:
 class _Nested:
     """A graph captured inside of the running capture."""
 
-    def __init__(self, session: Any, function: Callable[..., Any], operands: Sequence[Tensor], what: str) -> None:
+    def __init__(
+        self, session: Any, function: Callable[..., Any], operands: Sequence[Tensor], what: str, own: bool = False
+    ) -> None:
+        """`own`: the outputs are tensors of this graph, also those that the function hands on from outside."""
         outer = session.native
         self.native = _C.Capture(what, outer)
         self.operands = list(operands)
         stand_ins = [self.native.add_input(t, f"operand{i}", None) for i, t in enumerate(self.operands)]
         self.native.enter()
+        session.around.append(outer)
         session.native = self.native
         try:
             self.result = function(*stand_ins)
-            self.outputs = _leaves(self.result)
+            self.outputs = [t.clone() for t in _leaves(self.result)] if own else _leaves(self.result)
         finally:
             session.native = outer
+            session.around.pop()
             self.native.leave()
 
     def body(self, inputs: list[Tensor]) -> Any:
@@ -69,8 +74,8 @@ def _captured_cond(
 ) -> Any:
     flag = pred.detach().reshape(()) if pred.dtype == hw.bool else pred.detach().reshape(()) != 0
     with hw.no_grad():
-        yes = _Nested(session, true_fn, operands, "true branch")
-        no = _Nested(session, false_fn, operands, "false branch")
+        yes = _Nested(session, true_fn, operands, "true branch", own=True)
+        no = _Nested(session, false_fn, operands, "false branch", own=True)
         if yes.specs() != no.specs():
             raise RuntimeError(
                 f"hw.cond: the branches return different tensors: {yes.specs()} and {no.specs()}; both must give the same shapes and "

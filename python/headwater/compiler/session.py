@@ -23,6 +23,7 @@ class Session:
 
     def __init__(self, name: str) -> None:
         self.native = _C.Capture(name)
+        self.around: list[Any] = []  # the captures that `native` is nested in, for a branch or a loop
         self.guards = Guards()
         hooks = sys.modules.get("headwater.nn.modules.hooks")
         if hooks is not None:  # those of all modules, whichever are called
@@ -34,6 +35,7 @@ class Session:
         self._undo: list[Callable[[], Any]] = []
         self._on_failure: list[Callable[[], Any]] = []
         self._active = False
+        self._eager = False  # inside of eagerly()
 
     # ------------------------------------------------------------------ recording.Recorder
     def step(
@@ -70,11 +72,19 @@ class Session:
 
     @contextlib.contextmanager
     def eagerly(self) -> Iterator[None]:
-        self.native.pause()
+        if self._eager:
+            yield
+            return
+        captures = [*self.around, self.native]
+        for capture in reversed(captures):
+            capture.pause()
+        self._eager = True
         try:
             yield
         finally:
-            self.native.resume()
+            self._eager = False
+            for capture in captures:
+                capture.resume()
 
     # ------------------------------------------------------------------ capturing
     @contextlib.contextmanager

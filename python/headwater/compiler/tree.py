@@ -36,6 +36,8 @@ def flatten(value: Any, tensors: list[Any], others: list[Any]) -> Hashable:
     if is_array(value):
         tensors.append(value)
         return "array"
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "__array_interface__"):  # a NumPy number: a constant of the program
+        return (kind, str(value.dtype), repr(value.item()))  # type: ignore[attr-defined]
     others.append(value)
     return ("object", id(value))
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import headwater as hw
-
 from . import options
 from .by_step import counter, lists_by_step
-from .optimizer import Closure, Optimizer, Params
+from .optimizer import Closure, Optimizer, Params, state_like
 
 
 class Adam(Optimizer):
@@ -50,7 +48,7 @@ class Adam(Optimizer):
             names = ("exp_avg", "exp_avg_sq") + (("max_exp_avg_sq",) if group["amsgrad"] else ())
 
             def start(param: Any, names: tuple[str, ...] = names) -> dict[str, Any]:
-                return {name: hw.zeros_like(param) for name in names}
+                return {name: state_like(param) for name in names}
 
             def options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
                 return (

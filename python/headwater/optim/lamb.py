@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import headwater as hw
-
 from . import options
 from .by_step import counter, lists_by_step
-from .optimizer import Closure, Optimizer, Params
+from .optimizer import Closure, Optimizer, Params, state_like
 
 
 class LAMB(Optimizer):
@@ -41,7 +39,7 @@ class LAMB(Optimizer):
 
     @staticmethod
     def _start(param: Any) -> dict[str, Any]:
-        return {"exp_avg": hw.zeros_like(param), "exp_avg_sq": hw.zeros_like(param)}
+        return {"exp_avg": state_like(param), "exp_avg_sq": state_like(param)}
 
     @staticmethod
     def _options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:

@@ -17,6 +17,13 @@ Params = Iterable[Any]  # tensors, (name, tensor) pairs, or dicts with "params" 
 Closure = Callable[[], Any]
 
 
+def state_like(param: hw.Tensor) -> hw.Tensor:
+    """Zeros of the shape of a parameter, lying where it lies, or where hw.parallelize wants the state of it."""
+    zeros = hw.zeros_like(param)
+    sbp = getattr(param, "_state_sbp", None)
+    return zeros if sbp is None else zeros.to_global(param.mesh, sbp)
+
+
 class HookHandle:
     """Takes a hook away again: `handle.remove()`, or use it as a context manager."""
 
@@ -330,6 +337,9 @@ def _state_value(name: str, value: Any, param: Any) -> Any:
     if not isinstance(value, hw.Tensor):
         return copy.deepcopy(value)
     value = value.detach()
+    if isinstance(param, hw.Tensor) and value.shape == param.shape:
+        sbp = getattr(param, "_state_sbp", None)
+        value = value.to_global(param.mesh, sbp or param.sbp) if param.is_global else value.full()
     if value.dtype.is_floating_point and value.dtype != param.dtype:
         return value.to(param.dtype)
     return value.clone()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import headwater as hw
-
 from . import options
 from .by_step import counter, lists_by_step
-from .optimizer import Closure, Optimizer, Params
+from .optimizer import Closure, Optimizer, Params, state_like
 
 
 class RMSprop(Optimizer):
@@ -56,7 +54,7 @@ class RMSprop(Optimizer):
             names = ("square_avg",) + ("momentum_buffer",) * momentum + ("grad_avg",) * centered
 
             def start(param: Any, names: tuple[str, ...] = names) -> dict[str, Any]:
-                return {name: hw.zeros_like(param) for name in names}
+                return {name: state_like(param) for name in names}
 
             for states, lists in lists_by_step(self._with_gradients(group), names, start):
                 tensors = (*lists[:3], lists[3] if momentum else None, lists[-1] if centered else None)

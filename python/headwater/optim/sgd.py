@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import headwater as hw
-
 from .. import recording
 from . import options
-from .optimizer import Closure, Optimizer, Params
+from .optimizer import Closure, Optimizer, Params, state_like
 
 
 class SGD(Optimizer):
@@ -59,7 +57,7 @@ class SGD(Optimizer):
             if buffer is None:
                 lists = fresh
                 with recording.eagerly():
-                    buffer = state["momentum_buffer"] = hw.zeros_like(param)
+                    buffer = state["momentum_buffer"] = state_like(param)
                 if recording.current is not None:
                     recording.current.on_failure(state.clear)
             if recording.current is not None:

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "compiler/check_plan.h"
+#include "op/check_plan.h"
 #include "plan/file.h"
 #include "plan/layout.h"
 

@@ -5,15 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "base/hash.h"
+#include "base/kept_files.h"
 #include "base/ref.h"
 
 namespace hw {
 
 class Storage;
 
-/// HEADWATER_CACHE_DIR/programs; by default $XDG_CACHE_HOME/headwater/programs or ~/.cache/headwater/programs. Empty if the
-/// variable is set to nothing or "off", or there is no home: then nothing is kept.
+/// `programs` below cache_root(). Empty: nothing is kept.
 std::string cache_folder();
 /// HEADWATER_CACHE_SIZE, in bytes. When more is kept, the entries that were used longest ago go.
 int64_t cache_limit();
@@ -23,10 +22,7 @@ Ref<Storage> cached_entry(const Hash128& key);
 /// Keeps an entry if it can; a folder that cannot be written is no error.
 void keep_entry(const Hash128& key, const std::string& bytes);
 
-struct CacheUse {
-  int64_t entries = 0, bytes = 0;
-};
-CacheUse cache_use();
+KeptUse cache_use();
 void clear_cache();  // removes all entries
 
 /// Of this process.

@@ -1,14 +1,13 @@
 // Hashing graphs and their circumstances.
 #include "compiler/cache/key.h"
 
-#include <cstdio>
-#include <cstring>
-
 #include "base/build_id.h"
 #include "base/flags.h"
+#include "base/processor.h"
 #include "base/thread_team.h"
 #include "kernels/isa.h"
 #include "kernels/kernel.h"
+#include "kernels/tuning/tuning.h"
 #include "plan/layout.h"
 
 namespace hw {
@@ -102,26 +101,15 @@ void add(Hasher& h, const Graph& g) {
   h.add_value(g.num_host);
 }
 
-std::string find_processor() {
-  std::string name;
-  if (std::FILE* in = std::fopen("/proc/cpuinfo", "r")) {
-    char line[512];
-    while (name.empty() && std::fgets(line, sizeof line, in))
-      if (std::strncmp(line, "model name", 10) == 0) name = line;
-    std::fclose(in);
-  }
-  return name;
-}
-
 }  // namespace
 
 Hash128 program_key(const Graph& graph, const PipelineOptions& options) {
-  static const std::string processor = find_processor();
   Hasher h;
   h.add_text(build_id());
-  h.add_text(processor);
+  h.add_text(processor_name());
   h.add_text(isa_name(isa()));
   h.add_value(num_threads());
+  h.add_value(tuning());
   h.add_text(kernels_off());
   h.add_text(flag_text("HEADWATER_KERNELS_OFF", ""));
   h.add_value(default_dtype());

@@ -122,6 +122,8 @@ Capture::Memory& Capture::add_source_memory(const Tensor& t, GraphSource::Kind k
 
 /// A real tensor met for the first time: a number, a constant made on the way, or state.
 Capture::Memory& Capture::memory_of(const Tensor& t) {
+  check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
+                " is one; call the function without it");
   Storage* s = t->storage.get();
   if (auto it = memories_.find(s); it != memories_.end()) return it->second;
   if (parent_ && !noted_constants_.count(s) && !(t->wrapped && !is_abstract(t))) return lift(t);

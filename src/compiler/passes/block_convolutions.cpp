@@ -1,6 +1,7 @@
 // block_convolutions: images between convolutions lie in blocks of channels, weights are packed, when frozen.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "compiler/add_call.h"
 #include "compiler/pass.h"
@@ -9,6 +10,7 @@
 #include "kernels/conv/winograd.h"
 #include "kernels/isa.h"
 #include "kernels/kernel.h"
+#include "kernels/tuning/tuning.h"
 #include "op/op_def.h"
 #include "op/rules.h"
 
@@ -131,35 +133,64 @@ class Blocking {
     if (!read(g_.node(n), c)) return false;
     const Node node = g_.node(n);
     const bool plain = c.groups == 1 && c.x[1] <= kPlainChannels;
-    const Dims& y = g_.spec(node.outputs[0]).shape;
-    const int64_t tile = winograd_tile(c, y);
-    TensorSpec x{DType::F32, false, {}, plain ? c.x : blocked(c.x), {}}, out{DType::F32, false, {}, blocked(y), {}};
-    TensorSpec w{DType::F32, false, {}, packed_shape(c, tile), {}};
-    const std::string op = tile > 0 ? "_conv2d_winograd" : "_conv2d_packed";
-    Attrs attrs{node.attrs[0], node.attrs[1], node.attrs[2], "none", 0.0, 0.0};
-    if (tile > 0) attrs = {c.w[0], tile, node.attrs[1], -INFINITY, INFINITY};
-    if (!has_fast_kernel(op, {x, w, TensorSpec{}, TensorSpec{}}, out, attrs)) return false;
+    const std::optional<Way> way = best_way(node, c);
+    if (!way) return false;
     const ValueId image = plain ? dense(n, node.inputs[0]) : blocked_value(n, node.inputs[0]);
     const ValueId bias = node.inputs[2] == kNone ? kNone : dense(n, node.inputs[2]);
     set_twin(node.outputs[0],
-             add_call(r_, n, op, {image, pack(n, node.inputs[1], c, tile), bias, kNone}, std::move(attrs)));
+             add_call(r_, n, way->op, {image, pack(n, node.inputs[1], c, way->tile), bias, kNone}, way->attrs));
     return true;
   }
 
+  /// One operator that computes a convolution on blocks, and its operands.
+  struct Way {
+    int64_t tile = 0;  // of winograd; 0: direct
+    std::string op;
+    Attrs attrs;
+    std::vector<TensorSpec> in;
+    TensorSpec out;
+    KernelRequest request() const { return {op, in, {&out, 1}, attrs}; }
+  };
+
+  Way way_of(const Node& node, const Convolution& c, int64_t tile) const {
+    const auto dense_spec = [](Dims shape) { return with_strides({DType::F32, false, {}, std::move(shape), {}}); };
+    const bool plain = c.groups == 1 && c.x[1] <= kPlainChannels;
+    Way w{tile, tile > 0 ? "_conv2d_winograd" : "_conv2d_packed", {}, {}, {}};
+    w.attrs = {node.attrs[0], node.attrs[1], node.attrs[2], "none", 0.0, 0.0};
+    if (tile > 0) w.attrs = {c.w[0], tile, node.attrs[1], -INFINITY, INFINITY};
+    w.in = {dense_spec(plain ? c.x : blocked(c.x)), dense_spec(packed_shape(c, tile)), TensorSpec{}, TensorSpec{}};
+    w.out = dense_spec(blocked(g_.spec(node.outputs[0]).shape));
+    return w;
+  }
+
   /// A kernel other than the reference.
-  static bool has_fast_kernel(const std::string& op, std::vector<TensorSpec> in, TensorSpec out, const Attrs& attrs) {
+  static bool has_fast_kernel(const Way& way) {
     std::string chosen;
-    for (TensorSpec& s : in)
-      if (s.given()) s = with_strides(s);
-    out = with_strides(out);
-    return prepare_kernel({op, in, {&out, 1}, attrs}, DeviceType::CPU, &chosen) && chosen != "reference";
+    return prepare_kernel(way.request(), DeviceType::CPU, &chosen) && chosen != "reference";
+  }
+
+  /// As tuning() says: direct always, by formula, or what was measured. Nothing if no fast kernel serves.
+  std::optional<Way> best_way(const Node& node, const Convolution& c) const {
+    const bool winograd = c.groups == 1 && c.w[2] == 3 && c.w[3] == 3 && c.x[1] % block_ == 0 && c.stride[0] == 1 &&
+                          c.stride[1] == 1 && c.dilation[0] == 1 && c.dilation[1] == 1;
+    std::vector<Way> ways;
+    if (!winograd || tuning() == Tuning::Off) {
+      ways = {way_of(node, c, 0)};
+    } else if (tuning() == Tuning::Heuristic) {
+      ways = {way_of(node, c, tile_by_formula(c, g_.spec(node.outputs[0]).shape))};
+    } else {
+      ways = {way_of(node, c, 0), way_of(node, c, 2), way_of(node, c, 4)};
+    }
+    std::erase_if(ways, [](const Way& w) { return !has_fast_kernel(w); });
+    if (ways.empty()) return std::nullopt;
+    if (ways.size() == 1) return std::move(ways[0]);
+    std::vector<KernelRequest> requests;
+    for (const Way& w : ways) requests.push_back(w.request());
+    return std::move(ways[fastest_way(requests)]);
   }
 
   /// 0 for a direct convolution.
-  int64_t winograd_tile(const Convolution& c, const Dims& y) const {
-    const bool serves = c.groups == 1 && c.w[2] == 3 && c.w[3] == 3 && c.x[1] % block_ == 0 && c.stride[0] == 1 &&
-                        c.stride[1] == 1 && c.dilation[0] == 1 && c.dilation[1] == 1;
-    if (!serves) return 0;
+  static int64_t tile_by_formula(const Convolution& c, const Dims& y) {
     WinogradSizes s;
     s.batch = c.x[0], s.in_channels = c.x[1], s.out_channels = c.w[0], s.out_h = y[2], s.out_w = y[3];
     return winograd_packed_tile(s);

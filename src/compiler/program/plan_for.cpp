@@ -1,18 +1,35 @@
 // Looking a graph up, or compiling it.
 #include "compiler/program/plan_for.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "compiler/cache/folder.h"
 #include "compiler/cache/key.h"
-#include "compiler/check_plan.h"
 #include "compiler/lower.h"
 #include "compiler/program/once.h"
+#include "op/check_plan.h"
 #include "plan/file.h"
 #include "plan/same_plan.h"
 
 namespace hw {
 
 namespace {
+
+/// Passes drop and merge constants; the other sources stay, in their order. So numbers of them change.
+std::vector<int32_t> as_captured(const std::vector<int32_t>& sources, const Graph& now, const Graph& captured) {
+  const auto others = [](const Graph& g) {
+    std::vector<int32_t> list;
+    for (size_t i = 0; i < g.sources.size(); ++i)
+      if (g.sources[i].kind != GraphSource::Kind::Constant) list.push_back(static_cast<int32_t>(i));
+    return list;
+  };
+  const std::vector<int32_t> before = others(captured), after = others(now);
+  std::vector<int32_t> found;
+  for (int32_t s : sources)
+    found.push_back(before.at(static_cast<size_t>(std::find(after.begin(), after.end(), s) - after.begin())));
+  return found;
+}
 
 ProgramPlan compiled(const Graph& captured, const PipelineOptions& options) {
   Graph graph = captured;
@@ -22,7 +39,7 @@ ProgramPlan compiled(const Graph& captured, const PipelineOptions& options) {
     Lowered lowered = lower(once->body);
     out.once = std::move(lowered.plan);
     out.once_kernels = std::move(lowered.kernels);
-    out.once_sources = std::move(once->sources);
+    out.once_sources = as_captured(once->sources, graph, captured);
   }
   Lowered lowered = lower(graph);
   out.plan = std::move(lowered.plan);

@@ -145,6 +145,7 @@ std::string Program::state_problem() const {
     const ProgramSource& s = sources_[i];
     if (!s.tensor.defined()) continue;
     const TensorSpec& want = plan().sources[i].spec;
+    if (s.tensor->global) return text("state ", want, " is on a mesh now");
     if (s.tensor.dtype() != want.dtype || s.tensor.shape() != want.shape || s.tensor.strides() != want.strides)
       return text("state ", want, " is now ", s.tensor);
   }

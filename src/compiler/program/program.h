@@ -1,6 +1,7 @@
 // A compiled function: its plan, prepared, with the state it reads and writes.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,12 +21,22 @@ class Workspace : public RefCounted {
   void* at_least(size_t bytes);
   void release();
   size_t bytes() const { return bytes_; }
+  /// Programs on one workspace must not run at once. Callers that may meet others take turns by these.
+  bool try_lock() { return !busy_.exchange(true, std::memory_order_acquire); }
+  void lock() {
+    while (!try_lock()) busy_.wait(true, std::memory_order_relaxed);
+  }
+  void unlock() {
+    busy_.store(false, std::memory_order_release);
+    busy_.notify_one();
+  }
   /// The one that computes this of these, or a new one.
   Ref<Once> once_for(Plan plan, std::vector<PreparedStep> kernels, std::vector<ProgramSource> sources);
 
  private:
   void* data_ = nullptr;
   size_t bytes_ = 0;
+  std::atomic<bool> busy_{false};
   std::vector<Ref<Once>> once_;
 };
 
@@ -56,6 +67,7 @@ class Program {
   const std::string& cache_note() const { return cache_note_; }
   /// What is computed of the state alone, or null.
   const Once* once() const { return once_.get(); }
+  Workspace& workspace() const { return *workspace_; }
   /// Runs with these arguments (as they were given to Capture::add_input, in that order). State is updated, gradients are set.
   Tensors run(std::span<const Tensor> inputs, std::span<const double> host);
   std::vector<int64_t> run_timed(std::span<const Tensor> inputs, std::span<const double> host);

@@ -13,6 +13,6 @@ static const RegisterOp op =
         .inplace()
         .sbp(sbp::elementwise)
         .no_grad("it is piecewise constant")
-        .onnx("Where(Equal(x, 0), values, Where(Less(x, 0), 0, 1))");
+        .onnx("Where(Equal(x, 0), values, Where(Greater(x, 0), 1, 0))");
 
 }  // namespace hw

@@ -27,11 +27,10 @@ static void linear_sbp(SbpCtx& c) {
   bool bias = c.in()[2].given();
   for (int64_t axis = 0; axis < last; ++axis) c.add({split(axis), broadcast(), broadcast()}, {split(axis)});
   c.add({broadcast(), split(0), bias ? split(0) : broadcast()}, {split(last)});
-  if (!bias) {
-    c.add({split(last), split(1), broadcast()}, {partial_sum()});
-    c.add({partial_sum(), broadcast(), broadcast()}, {partial_sum()});
-    c.add({broadcast(), partial_sum(), broadcast()}, {partial_sum()});
-  }
+  const Sbp added = bias ? partial_sum() : broadcast();  // once in the sum
+  c.add({split(last), split(1), added}, {partial_sum()});
+  c.add({partial_sum(), broadcast(), added}, {partial_sum()});
+  c.add({broadcast(), partial_sum(), added}, {partial_sum()});
 }
 
 static void linear_grad(GradCtx& g) {

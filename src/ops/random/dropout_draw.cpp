@@ -3,6 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -11,6 +12,17 @@ static Dims shape_of(const InferCtx& c) {
   check(p >= 0 && p <= 1, "p must be in [0, 1], got ", p);
   return c.in[0].shape;
 }
+
+static Tensor kept(const Tensor& x, const Tensor& mask, double p) {
+  static const Op back{"_dropout_grad"};
+  return back({x, mask}, {p < 1 ? 1 / (1 - p) : 0.0});
+}
+
+static Tensors from_mask(const Tensor& x, std::span<const Tensor> drawn, const Attrs& attrs) {
+  return {kept(x, drawn[1], attrs[0].f64()), drawn[1]};
+}
+
+static const RegisterSplitForm split_form{"_dropout", &from_mask};
 
 static const RegisterOp op = OpDef("_dropout")
                                  .doc(
@@ -25,10 +37,8 @@ static const RegisterOp op = OpDef("_dropout")
                                  .sbp(sbp::broadcast_only)
                                  .grad("mask",
                                        [](GradCtx& g) {
-                                         static const Op back{"_dropout_grad"};
                                          if (!g.has_dy(0)) return;
-                                         const double p = g.attr("p").f64();
-                                         g.dx(0, back({g.dy(), g.out(1)}, {p < 1 ? 1 / (1 - p) : 0.0}));
+                                         g.dx(0, kept(g.dy(), g.out(1), g.attr("p").f64()));
                                        })
                                  .onnx("Dropout");
 

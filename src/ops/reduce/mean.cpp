@@ -5,6 +5,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 #include "ops/reduce/reduced.h"
 
 namespace hw {
@@ -15,6 +16,17 @@ static DType mean_dtype(const InferCtx& c) {
                 ". Give dtype=, or convert with .to().");
   return d;
 }
+
+/// Parts may be uneven, so that their means cannot be joined, but their sums can.
+static Tensors by_sums(std::span<const Tensor> in, const Attrs& attrs) {
+  static const Op sum_op{"sum"};
+  const DType result = attrs[2].none() ? in[0].dtype() : attrs[2].dtype();
+  const AttrValue dim = attrs[0].none() ? AttrValue(Dims{}) : attrs[0];
+  const Tensor total = sum_op({to(to(in[0], result), is_reduced(result) ? DType::F32 : result)}, {dim, attrs[1]});
+  return {to(total / Scalar(static_cast<double>(reduced_count(in[0].spec(), attrs[0]))), result)};
+}
+
+static const RegisterSplitForm split_form{"mean", &by_sums};
 
 static const RegisterOp op =
     OpDef("mean")

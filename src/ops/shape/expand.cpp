@@ -45,11 +45,15 @@ static const RegisterOp op =
         .out("y", dtype::same, nullptr)
         .view(view)
         .sbp([](SbpCtx& c) {
-          // The attribute is the same on all ranks, so only axes written as -1 can be split.
-          const Dims& size = c.attr("size").ints();
+          // Each rank gets the size of its own part, so that axes that stay as they are may be split; and new ones may, too.
+          const Dims &x = c.in()[0].shape, &y = c.out()[0].shape;
+          const int64_t lead = static_cast<int64_t>(y.size() - x.size());
           Dims to = axes_in_order(c.in()[0].ndim());
-          int64_t lead = static_cast<int64_t>(size.size() - to.size());
-          for (int64_t& a : to) a = size[static_cast<size_t>(a + lead)] == -1 ? a + lead : -1;
+          for (int64_t a = 0; a < c.out()[0].ndim(); ++a) {
+            const bool kept = a >= lead && x[static_cast<size_t>(a - lead)] == y[static_cast<size_t>(a)];
+            if (a >= lead) to[static_cast<size_t>(a - lead)] = kept ? a : -1;
+            if (!kept) c.add({broadcast()}, {split(a)});
+          }
           add_moved_axes(c, to);
         })
         .grad("", [](GradCtx& g) { g.dx(0, g.dy()); })

@@ -3,6 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "ops/shape/axes.h"
 
 namespace hw {
 
@@ -43,6 +44,21 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
   return v;
 }
 
+/// Axes that are kept whole may be split.
+static void split_kept_axes(SbpCtx& c) {
+  const Dims &steps = c.attr("steps").ints(), &x = c.in()[0].shape;
+  Dims to;
+  int64_t out = 0;
+  for (size_t i = 0; i + 3 < steps.size(); i += 4) {
+    if (steps[i] != 3) {
+      to.push_back(steps[i] == 0 ? out : -1);
+    }
+    out += steps[i] != 1;
+  }
+  while (to.size() < x.size()) to.push_back(out++);
+  add_moved_axes(c, to);
+}
+
 static const RegisterOp op =
     OpDef("_index_view")
         .doc("The view that the basic part of an index selects; `steps` is the binding's encoding of it.")
@@ -51,7 +67,7 @@ static const RegisterOp op =
         .out("y", dtype::same, nullptr)
         .view(view)
         .internal()
-        .sbp(sbp::broadcast_only)
+        .sbp(split_kept_axes)
         .grad("",
               [](GradCtx& g) {
                 static const Op copy{"copy_"}, index_view{"_index_view"};

@@ -35,7 +35,7 @@ static const RegisterOp op =
         .attr_required("step", AttrValue::Kind::Int, "at least 1")
         .out("y", dtype::same, shape_of)
         .internal()
-        .sbp([](SbpCtx& c) { c.add({partial_sum()}, {partial_sum()}); })
+        .sbp([](SbpCtx& c) { add_other_axes(c, c.attr("dim").i64()); })
         .grad("",
               [](GradCtx& g) {
                 static const Op slice{"_slice"};

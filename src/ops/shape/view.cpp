@@ -15,21 +15,24 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
   return v;
 }
 
-/// The shape is the same on all ranks, so only the axis written as -1 can be split: when an axis of the input begins at the
-/// same element, and an index of it covers whole indices of the result's axis.
-static void split_free_axis(SbpCtx& c) {
-  const Dims &x = c.in()[0].shape, &y = c.out()[0].shape, &given = c.attr("shape").ints();
+/// Axes of input and result that begin at the same element, and of which an index covers whole indices of the other: where a rank's
+/// part of one is its part of the other, each rank views its part under its own shape. That sizes divide is seen when ranks are known.
+static void split_leading_axes(SbpCtx& c) {
+  const Dims &x = c.in()[0].shape, &y = c.out()[0].shape;
   c.add({partial_sum()}, {partial_sum()});
   if (numel(x) == 0) return;
-  for (size_t j = 0; j < given.size(); ++j) {
-    if (given[j] != -1) continue;
-    int64_t before_y = 1, before_x = 1;
-    for (size_t a = 0; a < j; ++a) before_y *= y[a];
-    const int64_t within_y = numel(y) / before_y / y[j];
-    for (size_t i = 0; i < x.size(); before_x *= x[i++]) {
-      const int64_t within_x = numel(x) / before_x / x[i];
-      if (before_x == before_y && x[i] > 1 && within_x % within_y == 0 && x[i] * within_x == y[j] * within_y)
-        c.add({split(static_cast<int64_t>(i))}, {split(static_cast<int64_t>(j))});
+  size_t i = 0, j = 0;
+  int64_t within_x = numel(x), within_y = within_x;  // elements from axis i, j on
+  while (i < x.size() && j < y.size()) {
+    if (within_x == within_y && x[i] > 1 && y[j] > 1)
+      c.add({split(static_cast<int64_t>(i))}, {split(static_cast<int64_t>(j))});
+    if (x[i] == 1 || (within_x > within_y && y[j] > 1)) {
+      within_x /= x[i++];
+    } else if (y[j] == 1 || within_y > within_x) {
+      within_y /= y[j++];
+    } else {
+      within_x /= x[i++];
+      within_y /= y[j++];
     }
   }
 }
@@ -42,7 +45,7 @@ static const RegisterOp op =
         .varargs()
         .out("y", dtype::same, nullptr)
         .view(view)
-        .sbp(split_free_axis)
+        .sbp(split_leading_axes)
         .grad("", [](GradCtx& g) { g.dx(0, reshape(g.dy(), g.in_spec(0).shape)); })
         .onnx("Reshape");
 

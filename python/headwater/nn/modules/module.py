@@ -411,6 +411,12 @@ class Module(Stateful):
 
         return self._apply(convert)
 
+    def to_global(self: Self, mesh: Any, sbp: Any) -> Self:
+        """Places all parameters, their gradients and all buffers on a mesh, in place: see hw.distributed.place_module."""
+        from ...distributed import place_module
+
+        return place_module(self, mesh, sbp)
+
     def type(self: Self, dst_type: Any) -> Self:
         """Casts all parameters and buffers."""
         return self._apply(lambda tensor: tensor.to(dst_type))

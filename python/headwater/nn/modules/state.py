@@ -250,7 +250,7 @@ def _load_tensor(module: Any, name: str, key: str, value: Any, assign: bool) -> 
             setattr(module, name, value)
         else:
             with hw.no_grad():
-                own.copy_(value)
+                own.copy_(value.to_global(own.mesh, own.sbp) if own.is_global else value.full())
     except Exception as error:  # reported together with the other keys
         return f'While copying "{key}" of shape {tuple(own.shape)} and dtype {value.dtype}: {error}.'
     return None

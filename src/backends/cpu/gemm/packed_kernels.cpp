@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "backends/cpu/gemm/packed.h"
+#include "backends/cpu/gemm/slots.h"
 #include "base/text.h"
-#include "base/thread_team.h"
 #include "kernels/linalg/product.h"
 
 namespace hw {
@@ -11,15 +11,6 @@ namespace {
 
 constexpr int64_t kMostRows = 384;           // of x that are packed at a time
 constexpr int64_t kWorkPerThread = 1 << 18;  // multiply-adds below which a fork costs more than it saves
-
-/// Runs body(begin, end) over [0, count) in one piece for each of at most `slots` threads.
-template <class F>
-void in_slots(int64_t count, int64_t slots, F&& body) {
-  slots = std::max<int64_t>(1, std::min(slots, count));
-  parallel_for(slots, 1, [&](int64_t first, int64_t last) {
-    for (int64_t slot = first; slot < last; ++slot) body(count * slot / slots, count * (slot + 1) / slots);
-  });
-}
 
 size_t lines(int64_t floats) { return static_cast<size_t>((floats + 15) / 16 * 16) * sizeof(float); }
 

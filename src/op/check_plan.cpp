@@ -1,8 +1,9 @@
 // Checking the calls of a plan against the declarations of their operators.
-#include "compiler/check_plan.h"
+#include "op/check_plan.h"
 
 #include "base/error.h"
-#include "compiler/check_graph.h"
+#include "ir/graph.h"
+#include "op/node_call.h"
 #include "op/rules.h"
 
 namespace hw {

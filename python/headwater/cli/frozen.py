@@ -1,0 +1,130 @@
+"""`headwater check`: runs the tests in a frozen model. `headwater run`: runs it, and times it."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections import defaultdict
+from typing import Any
+
+_ORIGIN = 48  # characters shown
+
+
+def check_main(path: str, tolerance: float, as_json: bool) -> int:
+    """0 when the file is whole and its tests give what they should; 1 otherwise."""
+    import headwater as hw
+
+    try:
+        model = hw.infer.load(path)
+        found = model.check()
+    except (ValueError, RuntimeError) as error:
+        print(f"headwater check: {error}", file=sys.stderr)
+        return 1
+    tests = sum(form["tests"] for form in model.forms)
+    if as_json:
+        print(json.dumps({"model": model.name, "tests": tests, "difference": found, "passed": found <= tolerance}))
+    else:
+        print(f"{path}: {model.name}, frozen by {model.producer}; weights are whole")
+        print(f"{tests} tests, largest difference {found:.1e} of the largest value (allowed: {tolerance:.0e})")
+    if found > tolerance:
+        print("headwater check: that is more than allowed", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _inputs(model: Any, given: list[str], form: int) -> list[Any]:
+    """Test inputs or zeros of a form, but those of the command line from .npy files."""
+    import headwater as hw
+
+    inputs = model.test_inputs(form) or [hw.zeros(shape, dtype=dtype) for dtype, shape in model.forms[form]["inputs"]]
+    for text in given:
+        name, _, path = text.rpartition("=")
+        if name and name not in model.inputs:
+            raise ValueError(f"{model.name} has no input '{name}'; it takes {', '.join(model.inputs)}")
+        import numpy
+
+        inputs[model.inputs.index(name) if name else 0] = hw.from_numpy(numpy.load(path, allow_pickle=False))
+    return inputs
+
+
+def _benchmark(model: Any, inputs: list[Any], seconds: float) -> dict[str, float]:
+    """Latencies in milliseconds."""
+    model(*inputs)
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 10:
+        start = time.perf_counter()
+        model(*inputs)
+        times.append(1e3 * (time.perf_counter() - start))
+    times.sort()
+    return {f"p{p}": times[min(len(times) - 1, len(times) * p // 100)] for p in (50, 90, 99)} | {"calls": len(times)}
+
+
+def _table(model: Any, inputs: list[Any]) -> list[dict[str, Any]]:
+    """Kernel calls by operator and kernel, the slowest first; the least of five runs for each call."""
+    runs = [model.step_times(*inputs) for _ in range(5)]
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    slowest: dict[tuple[str, str], int] = defaultdict(int)
+    for steps in zip(*runs, strict=True):
+        step, least = steps[0], min(s.nanoseconds for s in steps)
+        key = (step.op, step.kernel)
+        row = found.setdefault(key, {"op": step.op, "kernel": step.kernel, "calls": 0, "microseconds": 0.0, "slowest": ""})
+        row["calls"] += 1
+        row["microseconds"] += least / 1000
+        if least >= slowest[key]:
+            slowest[key], row["slowest"] = least, step.origin
+    return sorted(found.values(), key=lambda r: -r["microseconds"])
+
+
+def run_main(path: str, given: list[str], form: int, benchmark: bool, seconds: float, out: str | None, as_json: bool) -> int:
+    """0; 1 when the model cannot be loaded or run."""
+    import headwater as hw
+
+    try:
+        load = hw.infer.load  # imports the room
+        start = time.perf_counter()
+        model = load(path)
+        loaded = 1e3 * (time.perf_counter() - start)
+        if not 0 <= form < len(model.forms):
+            raise ValueError(f"{model.name} has {len(model.forms)} sets of shapes, there is no number {form}")
+        inputs = _inputs(model, given, form)
+        results = model.run(dict(zip(model.inputs, inputs, strict=True)))
+    except (ValueError, RuntimeError, IndexError, NotImplementedError, OSError) as error:
+        print(f"headwater run: {error}", file=sys.stderr)
+        return 1
+    if out is not None:
+        import numpy
+
+        numpy.savez(out, **{name: value.numpy() for name, value in results.items()})
+    if not benchmark:
+        for name, value in results.items():
+            print(f"{name}: {value}")
+        return 0
+    times, rows = _benchmark(model, inputs, seconds), _table(model, inputs)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    memory = {"weights": model.weight_bytes, "working": model.bytes, "peak_process": peak}
+    if as_json:
+        print(json.dumps({"load_ms": loaded, "milliseconds": times, "bytes": memory, "operators": rows}, indent=1))
+        return 0
+    _print(model, loaded, times, memory, rows)
+    return 0
+
+
+def _print(model: Any, loaded: float, times: dict[str, float], memory: dict[str, int], rows: list[dict[str, Any]]) -> None:
+    import headwater as hw
+    from headwater.compiler.inspection import size_text
+
+    print(f"{model.name}: loaded in {loaded:.1f} ms; {hw.get_num_threads()} threads")
+    print(f"  p50 {times['p50']:.3f} ms, p90 {times['p90']:.3f} ms, p99 {times['p99']:.3f} ms of {times['calls']:.0f} calls")
+    print(
+        f"  weights {size_text(memory['weights'])}, working memory {size_text(memory['working'])}, "
+        f"most that the process held {size_text(memory['peak_process'])}"
+    )
+    total = sum(row["microseconds"] for row in rows) or 1.0
+    print(f"  {'operator':<24}{'kernel':<12}{'calls':>6}{'us':>11}{'part':>8}  slowest call at")
+    for row in rows:
+        part = row["microseconds"] / total
+        origin = row["slowest"] if len(row["slowest"]) <= _ORIGIN else "..." + row["slowest"][3 - _ORIGIN :]
+        print(f"  {row['op']:<24}{row['kernel']:<12}{row['calls']:>6}{row['microseconds']:>11.1f}{part:>8.1%}  {origin}")

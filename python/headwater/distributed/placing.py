@@ -1,0 +1,120 @@
+"""A module's parameters and buffers as global tensors."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
+
+import headwater as hw
+from headwater import nn
+
+M = TypeVar("M", bound="nn.Module")
+
+
+def _chooser(mesh: Any, sbp: Any) -> Callable[[str, hw.Tensor], Any]:
+    """From what the user gave to a function of name and tensor."""
+    if callable(sbp):
+        return sbp
+    if not isinstance(sbp, Mapping):
+        return lambda name, tensor: sbp
+    unused = dict.fromkeys(sbp)
+
+    def choose(name: str, tensor: hw.Tensor) -> Any:
+        for pattern, value in sbp.items():
+            if fnmatchcase(name, pattern):
+                unused.pop(pattern, None)
+                return value
+        return [hw.broadcast] * mesh.ndim
+
+    choose.unused = unused  # type: ignore[attr-defined]
+    return choose
+
+
+def _places(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, bool]]:
+    """Every parameter and buffer: full name, its module, its name there, whether it is a parameter."""
+    for prefix, owner in module.named_modules():
+        for name in (*owner._parameter_names, *owner._buffer_names):
+            if owner.__dict__[name] is not None:
+                yield f"{prefix}.{name}" if prefix else name, owner, name, name in owner._parameter_names
+
+
+def _tensors(value: Any) -> Iterator[hw.Tensor]:
+    if isinstance(value, hw.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for v in value.values():
+            yield from _tensors(v)
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _tensors(v)
+
+
+def placed(value: Any, mesh: Any, sbp: Any) -> Any:
+    """The value with every ordinary tensor in it placed; 0-d ones stay."""
+    if isinstance(value, hw.Tensor):
+        return value if value.is_global or value.ndim == 0 else value.to_global(mesh, sbp)
+    if isinstance(value, Mapping):
+        return {k: placed(v, mesh, sbp) for k, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(placed(v, mesh, sbp) for v in value))
+    return type(value)(placed(v, mesh, sbp) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _enter(module: nn.Module, args: Any, kwargs: Any) -> Any:
+    batch = module.__dict__.get("_batch_place")
+    if batch is not None:  # of hw.parallelize
+        args, kwargs = placed(args, *batch), placed(kwargs, *batch)
+    for t in _tensors([args, kwargs]):
+        if t.ndim and not t.is_global:
+            raise TypeError(
+                f"{type(module).__name__} is placed on a mesh, but is called with an ordinary tensor of shape {tuple(t.shape)}. "
+                "Place it too, with hw.distribute(tensor, mesh, sbp)."
+            )
+    module.__dict__["_entered"] += 1
+    hw._C.count_implicit_broadcast(1)
+    return args, kwargs
+
+
+def _leave(module: nn.Module, args: Any, output: Any) -> None:
+    if module.__dict__["_entered"]:  # this hook runs too when the call was refused
+        module.__dict__["_entered"] -= 1
+        hw._C.count_implicit_broadcast(-1)
+
+
+def place_module(module: M, mesh: Any, sbp: Any) -> M:
+    """Places all parameters, their gradients and all buffers of a module on a mesh, in place. Parameters keep their identity.
+
+    Every process must hold the same values before, as after the same hw.manual_seed. Tensors that the module makes while it
+    runs (positions, masks) are taken as the same on every process.
+
+    Args:
+        module: any nn.Module; it is returned.
+        mesh: as hw.mesh makes it.
+        sbp: one for each axis of the mesh, as [hw.broadcast]; or a dict from patterns of names ("*.weight") to that, where what
+            no pattern matches is broadcast; or a function of name and tensor.
+    Raises ValueError for a pattern that matches nothing, TypeError when the module is called with ordinary tensors.
+
+    >>> model = hw.nn.Linear(4, 2).to_global(hw.mesh("cpu", 2), {"weight": hw.split(0), "bias": hw.split(0)})
+    >>> model.weight.sbp
+    [S(0)]
+    """
+    choose = _chooser(mesh, sbp)
+    with hw.no_grad():
+        for full, owner, name, is_parameter in _places(module):
+            tensor = owner.__dict__[name]
+            place = choose(full, tensor)
+            if not is_parameter:
+                owner.__dict__[name] = tensor.to_global(mesh, place)
+                continue
+            grad = tensor.grad
+            tensor.data = tensor.detach().to_global(mesh, place)
+            if grad is not None:
+                tensor.grad = grad.to_global(mesh, place)
+    unused = getattr(choose, "unused", {})
+    if unused:
+        raise ValueError(f"place_module: no parameter or buffer has a name like {', '.join(map(repr, unused))}")
+    if "_entered" not in module.__dict__:
+        module.__dict__["_entered"] = 0
+        module.register_forward_pre_hook(_enter, with_kwargs=True)
+        module.register_forward_hook(_leave, always_call=True)
+    return module

@@ -1,0 +1,257 @@
+// Boxing by transfer lists, for the ranks that this process hosts.
+#include "eager/global/boxing.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "autograd/accumulate.h"
+#include "base/error.h"
+#include "core/read_guard.h"
+#include "core/visit.h"
+#include "eager/global/world.h"
+#include "eager/global_hook.h"
+#include "op/call.h"
+#include "sbp/transfer.h"
+
+namespace hw {
+
+namespace {
+
+const Op copy_op{"copy_"}, add_op{"add"}, maximum_op{"maximum"}, minimum_op{"minimum"}, fill_op{"fill_"},
+    clone_op{"clone"}, boxing_op{"_boxing"};
+
+void write(const Op& op, const Tensor& to, const Tensor& from) {
+  Tensor out = to;
+  const Tensor in[2] = {to, from};
+  execute_here(op.def(), in, op.def().default_attrs(), {&out, 1});
+}
+
+Tensor cloned(const Tensor& t) {
+  Tensor out;
+  execute_here(clone_op.def(), {&t, 1}, clone_op.def().default_attrs(), {&out, 1});
+  return out;
+}
+
+/// The lowest or highest value of a dtype, or 0: what changes nothing in a reduction.
+Scalar identity_of(const Sbp& kind, DType dtype) {
+  if (kind == partial_sum()) return Scalar(int64_t{0});
+  const bool low = kind == partial_max();
+  return visit_dtype(dtype, [&]<class T>(Type<T>) -> Scalar {
+    if constexpr (std::is_same_v<T, bool>)
+      return Scalar(!low);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(static_cast<int64_t>(low ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max()));
+    else
+      return Scalar(low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+  });
+}
+
+void fill_identity(const Tensor& t, const Sbp& kind) {
+  if (t.numel() == 0) return;
+  write(fill_op, t, Tensor::scalar(identity_of(kind, t.dtype()), t.dtype()));
+}
+
+const Op& reduction_of(const Sbp& kind) {
+  return kind == partial_max() ? maximum_op : kind == partial_min() ? minimum_op : add_op;
+}
+
+/// The view of `part`, which is box `whole` of the global tensor, that shows box `wanted`.
+Tensor shown(const Tensor& part, const Box& whole, const Box& wanted) {
+  if (whole == wanted) return part;
+  Dims shape;
+  int64_t offset = part.offset();
+  for (size_t a = 0; a < wanted.size(); ++a) {
+    shape.push_back(wanted[a].size());
+    offset += (wanted[a].begin - whole[a].begin) * part.strides()[a];
+  }
+  return part.alias(std::move(shape), part.strides(), offset);
+}
+
+std::span<const int64_t> sizes(const Dims& d) { return {d.data(), d.size()}; }
+
+size_t index_of(const Ints& here, int64_t position) {
+  return static_cast<size_t>(std::find(here.begin(), here.end(), position) - here.begin());
+}
+
+/// One step for the ranks that this process hosts. `parts` are those of the source.
+class Step {
+ public:
+  Step(const TransferList& list, const Dims& shape, DType dtype, const Tensors& parts)
+      : list_(list),
+        shape_(shape),
+        dtype_(dtype),
+        parts_(parts),
+        from_here_(hosted_positions(list.source.mesh)),
+        to_here_(hosted_positions(list.target.mesh)) {
+    if (list.reduction == partial_max() || list.reduction == partial_min())
+      check_type(!is_complex(dtype), list.reduction, " is not defined for ", dtype, ", which has no order");
+  }
+
+  Tensors run() {
+    pieces_.resize(list_.transfers.size());
+    exchange();
+    Tensors out;
+    size_t at = 0;
+    for (int64_t to : to_here_) {
+      while (at < list_.transfers.size() && list_.transfers[at].to < to) ++at;
+      const size_t first = at;
+      while (at < list_.transfers.size() && list_.transfers[at].to == to) ++at;
+      out.push_back(received(to, first, at));
+    }
+    return out;
+  }
+
+ private:
+  static int64_t rank_of(const Placement& p, int64_t position) { return p.mesh.ranks[static_cast<size_t>(position)]; }
+  int sender(const Transfer& t) const { return world().process_of(rank_of(list_.source, t.from)); }
+  int receiver(const Transfer& t) const { return world().process_of(rank_of(list_.target, t.to)); }
+  Tensor piece(const Transfer& t) const {
+    return shown(parts_[index_of(from_here_, t.from)], local_box(list_.source, sizes(shape_), t.from), t.box);
+  }
+  static Dims dims_of(const Box& box) {
+    Dims d;
+    for (const Interval& i : box) d.push_back(i.size());
+    return d;
+  }
+
+  /// Pieces from other processes. What several ranks of a process need is sent to it once.
+  void exchange() {
+    const World& w = world();
+    if (w.processes == 1) return;
+    std::vector<Parcel> out(static_cast<size_t>(w.processes)), in(static_cast<size_t>(w.processes));
+    std::vector<std::pair<size_t, int>> sent;  // first transfer of its kind, to which process
+    for (size_t i = 0; i < list_.transfers.size(); ++i) {
+      const Transfer& t = list_.transfers[i];
+      const int from = sender(t), to = receiver(t);
+      if (from == to || (from != w.process && to != w.process)) continue;
+      auto same = [&](const std::pair<size_t, int>& s) {
+        return s.second == to && list_.transfers[s.first].from == t.from && list_.transfers[s.first].box == t.box;
+      };
+      auto before = std::find_if(sent.begin(), sent.end(), same);
+      if (before != sent.end()) {
+        pieces_[i] = pieces_[before->first];
+        continue;
+      }
+      sent.push_back({i, to});
+      if (to == w.process) {
+        pieces_[i] = Tensor::empty(dims_of(t.box), dtype_);
+        in[static_cast<size_t>(from)].pieces.push_back(pieces_[i]);
+      } else {
+        const Tensor p = piece(t);
+        out[static_cast<size_t>(to)].pieces.push_back(p.contiguous() ? p : cloned(p));
+      }
+    }
+    for (size_t p = 0; p < out.size(); ++p) out[p].process = in[p].process = static_cast<int>(p);
+    std::erase_if(out, [](const Parcel& p) { return p.pieces.empty(); });
+    std::erase_if(in, [](const Parcel& p) { return p.pieces.empty(); });
+    if (!out.empty() || !in.empty()) w.messenger->exchange(out, in);
+  }
+
+  /// What one rank of the target gets: `first`..`last` are its transfers.
+  Tensor received(int64_t to, size_t first, size_t last) const {
+    const Box box = local_box(list_.target, sizes(shape_), to);
+    auto part = [&](size_t i) { return pieces_[i].defined() ? pieces_[i] : piece(list_.transfers[i]); };
+    if (last == first + 1 && list_.transfers[first].box == box) {
+      // Another rank's slice is dense, as if it had come in a message: kernels must see the same strides however ranks are hosted.
+      const Tensor p = part(first);
+      const bool own = rank_of(list_.source, list_.transfers[first].from) == rank_of(list_.target, to);
+      return own || p.contiguous() ? p : cloned(p);
+    }
+    Tensor made = Tensor::empty(dims_of(box), dtype_);
+    const Sbp& fill = list_.fill[static_cast<size_t>(to)];
+    if (!(fill == broadcast())) fill_identity(made, fill);
+    for (size_t i = first; i < last; ++i) {
+      const Transfer& t = list_.transfers[i];
+      write(t.reduce ? reduction_of(list_.reduction) : copy_op, shown(made, box, t.box), part(i));
+    }
+    return made;
+  }
+
+  const TransferList& list_;
+  const Dims& shape_;
+  const DType dtype_;
+  const Tensors& parts_;
+  const Ints from_here_, to_here_;
+  Tensors pieces_;  // by transfer, of those that came from another process
+};
+
+bool shares(const Tensor& t, const Tensors& with) {
+  for (const Tensor& w : with)
+    if (w->storage == t->storage) return true;
+  return false;
+}
+
+}  // namespace
+
+Tensors boxed_parts(const Tensor& t, const Place* to) {
+  const GlobalTensor& g = *global_of(t);
+  Tensors parts = parts_of(t);
+  if (g.place == to) return parts;
+  for (const TransferList& step : boxing_steps(g.place->value, to->value, sizes(t.shape())))
+    parts = Step(step, t.shape(), t.dtype(), parts).run();
+  return parts;
+}
+
+Tensors parts_of_whole(const Tensor& whole, const Place* to) {
+  Box all(whole.shape().size());
+  for (size_t a = 0; a < all.size(); ++a) all[a] = {0, whole.shape()[a]};
+  const std::vector<TransferList> steps = boxing_steps(whole_on(to->value.mesh), to->value, sizes(whole.shape()));
+  Tensors parts;
+  for (int64_t position : to->here) {
+    const Box box = local_box(to->value, sizes(whole.shape()), position);
+    const Sbp fill = steps.empty() ? broadcast() : steps[0].fill[static_cast<size_t>(position)];
+    parts.push_back(shown(whole, all, box));
+    if (fill == broadcast()) continue;
+    parts.back() = Tensor::empty(parts.back().shape(), whole.dtype());
+    parts.back()->wrapped = whole->wrapped;
+    fill_identity(parts.back(), fill);
+  }
+  return parts;
+}
+
+/// Every process gets the value, also one that hosts no rank of the mesh.
+static Tensor plain(const Tensor& t) {
+  const GlobalTensor& g = *global_of(t);
+  const Mesh mesh = world().processes == 1 ? g.place->value.mesh : one_rank_each();
+  Tensor part = boxed_parts(t, place_of(whole_on(mesh)))[0];
+  return shares(part, g.parts) ? cloned(part) : part;
+}
+
+void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out) {
+  const std::string& target = attrs[1].text();
+  const GlobalTensor* g = global_of(in);
+  if (target.empty()) {
+    out[0] = g ? plain(in) : cloned(in);
+    return;
+  }
+  const Place* to = place_of(parse_placement(target));
+  Tensors parts = g ? boxed_parts(in, to) : parts_of_whole(in, to);
+  for (Tensor& p : parts)
+    if (g ? shares(p, g->parts) : p->storage == in->storage) p = cloned(p);
+  TensorSpec spec = in.spec();
+  spec.wrapped = false;
+  spec.strides = contiguous_strides(spec.shape);
+  out[0] = make_global(spec, to, std::move(parts));
+}
+
+Tensor to_place(const Tensor& t, const Place* to) {
+  use_global_tensors();
+  const GlobalTensor* g = global_of(t);
+  if (g && g->place == to) return t;
+  return boxing_op({t}, {g ? text(g->place->value) : std::string(), text(to->value)});
+}
+
+Tensor whole_of(const Tensor& t) {
+  const GlobalTensor* g = global_of(t);
+  return g ? boxing_op({t}, {text(g->place->value), std::string()}) : t;
+}
+
+static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
+  const GlobalTensor* g = global_of(leaf);
+  if (!g) return whole_of(gradient);
+  return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
+}
+
+[[maybe_unused]] static const bool g_installed = (set_whole_of_global(&whole_of), set_place_gradient(&like_leaf), true);
+
+}  // namespace hw

@@ -1,0 +1,23 @@
+// Boxing: global tensors from one placement to another.
+#pragma once
+
+#include "eager/global/global_tensor.h"
+
+namespace hw {
+
+/// The parts of `t` as `to` wants them. They may be views of t's own parts: clone before writing.
+Tensors boxed_parts(const Tensor& t, const Place* to);
+/// The part of `whole` that each hosted rank holds; a value that every process has. Views, except where partial.
+Tensors parts_of_whole(const Tensor& whole, const Place* to);
+
+// On the tape, through the op `_boxing`:
+Tensor to_place(const Tensor& t, const Place* to);  // global or whole; itself if it lies so already
+Tensor whole_of(const Tensor& t);                   // an ordinary tensor; itself if it is one
+
+/// Runs `_boxing`, without the tape.
+void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out);
+
+/// From now on calls on global tensors are recognised.
+void use_global_tensors();
+
+}  // namespace hw

@@ -1,0 +1,303 @@
+// Ops on global tensors: choose the signature, box the inputs, run on every hosted rank, wrap the outputs.
+#include <unordered_map>
+
+#include "autograd/mode.h"
+#include "autograd/node.h"
+#include "base/error.h"
+#include "core/read_guard.h"
+#include "eager/global/boxing.h"
+#include "eager/global/choose.h"
+#include "eager/global/views.h"
+#include "eager/global_hook.h"
+#include "eager/infer.h"
+#include "eager/prepared.h"
+#include "op/call.h"
+#include "op/created_like.h"
+#include "op/split_form.h"
+
+namespace hw {
+
+namespace {
+
+/// What was worked out for one call: kept by signature, as prepared kernels are.
+struct Plan {
+  Signature signature;
+  GlobalChoice choice;
+  std::vector<TensorSpec> out;  // logical
+};
+
+const Place* place_or_null(const Tensor& t) {
+  const GlobalTensor* g = global_of(t);
+  return g ? g->place : nullptr;
+}
+
+const Tensor* first_global(std::span<const Tensor> in) {
+  for (const Tensor& t : in)
+    if (t.defined() && t->global) return &t;
+  return nullptr;
+}
+
+/// Numbers, and what a binding made of its user's numbers on the way, as the list in x[[0, 2]]: no object of the user stands for it.
+bool is_number_like(const Tensor& t) { return !t.defined() || t->wrapped || t.ndim() == 0 || !t->wrapper; }
+
+void check_mix(const OpDef& op, std::span<const Tensor> in) {
+  if (t_created_like || t_implicit_broadcast)
+    return;  // constants of a composite or a gradient are the same on every rank
+  const Tensor* global = first_global(in);
+  if (!global) return;
+  for (size_t i = 0; i < in.size(); ++i)
+    check_type(
+        is_number_like(in[i]) || in[i]->global, op.name(), ": '", op.input_def(i, in.size()).name, "', ", in[i],
+        ", is an ordinary tensor, but ", *global, " is global, ", global_of(*global)->place->value,
+        ". Place it with hw.distribute(tensor, mesh, sbp), or take the other whole with full(). If it is the same on "
+        "every process, hw.implicit_broadcast() lets the two meet.");
+}
+
+void check_one_mesh(std::span<const Tensor> in, const Mesh& mesh) {
+  for (const Tensor& t : in)
+    if (const GlobalTensor* g = global_of(t))
+      check(g->place->value.mesh == mesh, "the inputs lie on different meshes, ", mesh, " and ", g->place->value.mesh,
+            ". Move one of them with to_global(mesh, sbp).");
+}
+
+GlobalChoice choose(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out,
+                    std::span<const TensorSpec> in_specs, std::span<const TensorSpec> out_specs) {
+  const Mesh& mesh = global_of(*first_global(in))->place->value.mesh;
+  check_one_mesh(in, mesh);
+  GlobalCall call{op, in_specs, attrs, out_specs, mesh, {}, {}};
+  for (const Tensor& t : in) call.have.push_back(place_or_null(t));
+  for (size_t i = 0; i < out_specs.size(); ++i) call.wanted.push_back(i < out.size() ? place_or_null(out[i]) : nullptr);
+  return choose_signature(call);
+}
+
+Plan make_plan(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
+  std::vector<TensorSpec> specs = specs_of(in);
+  Plan plan;
+  explained(op, specs, attrs, [&] {
+    if (op.kind() == OpKind::View)
+      plan.out = {out[0].spec()};
+    else
+      plan.out = infer_call(op, specs, attrs, out).outputs;
+    for (TensorSpec& s : plan.out) s.wrapped = false;
+    plan.choice = choose(op, in, attrs, op.kind() == OpKind::View ? std::span<const Tensor>() : out, specs, plan.out);
+  });
+  return plan;
+}
+
+const Plan& plan_of(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<const Tensor> out) {
+  static thread_local std::unordered_map<uint64_t, Plan> plans;
+  Signature key;
+  append_signature(key, op, in, attrs, out);
+  for (const Tensor& t : in) key.push_back(reinterpret_cast<int64_t>(place_or_null(t)));
+  for (const Tensor& t : out) key.push_back(reinterpret_cast<int64_t>(place_or_null(t)));
+  const uint64_t hash = hash_signature(key);
+  if (plans.size() > 4096) plans.clear();
+  Plan& entry = plans[hash];
+  if (!(entry.signature == key) || t_fixed_signature) {
+    entry.signature.clear();
+    entry = make_plan(op, in, attrs, out);
+    if (!t_fixed_signature) entry.signature = key;
+  }
+  return entry;
+}
+
+/// Every input as each hosted rank gets it: lists[input][rank]; empty where the tensor itself serves all.
+std::vector<Tensors> boxed(std::span<const Tensor> in, const std::vector<const Place*>& places) {
+  std::vector<Tensors> lists(in.size());
+  for (size_t i = 0; i < in.size(); ++i)
+    if (places[i]) lists[i] = in[i]->global ? boxed_parts(in[i], places[i]) : parts_of_whole(in[i], places[i]);
+  return lists;
+}
+
+Tensors of_rank(std::span<const Tensor> in, const std::vector<Tensors>& lists, size_t rank) {
+  Tensors local(in.begin(), in.end());
+  for (size_t i = 0; i < in.size(); ++i)
+    if (!lists[i].empty()) local[i] = lists[i][rank];
+  return local;
+}
+
+/// The attributes of a rank; `room` holds them where they are its own.
+const Attrs& attrs_of(const GlobalChoice& choice, const Attrs& attrs, size_t rank, Attrs& room) {
+  if (choice.shape_attr < 0) return attrs;
+  room = attrs;
+  room[static_cast<size_t>(choice.shape_attr)] = choice.local_shapes[rank];
+  return room;
+}
+
+void check_writable(const OpDef& op, std::span<const Tensor> out) {
+  for (const Tensor& t : out) {
+    if (!t.defined()) continue;
+    const GlobalTensor* g = global_of(t);
+    check_type(g, op.name(), ": the result is global and cannot be written into the ordinary tensor ", t);
+  }
+}
+
+void run_on_ranks(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out,
+                  const Plan& plan) {
+  const GlobalChoice& c = plan.choice;
+  const std::vector<Tensors> lists = boxed(in, c.in);
+  std::vector<Tensors> results(out.size());
+  std::vector<bool> direct(out.size());
+  for (size_t k = 0; k < out.size(); ++k) direct[k] = out[k].defined() && global_of(out[k])->place == c.out[k];
+  Attrs room;
+  const size_t ranks = c.out.empty() ? 0 : c.out[0]->here.size();
+  for (size_t r = 0; r < ranks; ++r) {
+    Tensors local = of_rank(in, lists, r), made(out.size());
+    for (size_t k = 0; k < out.size(); ++k)
+      if (direct[k]) made[k] = parts_of(out[k])[r];
+    execute_here(op, local, attrs_of(c, attrs, r, room), made);
+    for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(made[k]));
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    if (!out[k].defined())
+      out[k] = make_global(plan.out[k], c.out[k], std::move(results[k]));
+    else if (direct[k])
+      written(out[k]);
+    else
+      write_parts(out[k], plan.out[k], c.out[k], std::move(results[k]));
+  }
+}
+
+/// Copies of what each hosted rank holds of a value.
+Tensors dealt(const Tensor& whole, const Place* place) {
+  static const Op clone{"clone"};
+  Tensors parts = parts_of_whole(whole, place);
+  for (Tensor& p : parts) {
+    Tensor copy;
+    execute_here(clone.def(), {&p, 1}, clone.def().default_attrs(), {&copy, 1});
+    p = copy;
+  }
+  return parts;
+}
+
+/// Whether a new tensor can be split as the model is: it has the same sizes there. One with strides of its own is for views of any
+/// kind.
+bool lies_like(const Tensor& t, const Tensor& model, const Placement& near) {
+  if (t.ndim() != model.ndim() || !t.contiguous()) return false;
+  for (const Sbp& s : near.sbp)
+    if (s.is_split() && t.size(s.axis) != model.size(s.axis)) return false;
+  return true;
+}
+
+/// Random numbers are counted by the element's index in the whole: every process draws the whole and keeps its part.
+void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out,
+               const Tensor& model) {
+  const Placement near = without_partial(global_of(model)->place->value);
+  const Place* whole = place_of(whole_on(near.mesh));
+  Tensors local(in.begin(), in.end()), made(out.size());
+  bool here = true;
+  for (Tensor& t : local) {
+    if (!t.defined() || !t->global) continue;
+    const Tensors parts = boxed_parts(t, whole);
+    here = !parts.empty();
+    if (here) t = parts[0];
+  }
+  if (here) {
+    execute_here(op, local, attrs, made);
+  } else {  // the ranks are hosted by other processes
+    const std::vector<TensorSpec> specs = infer_call(op, specs_of(in), attrs, {}).outputs;
+    for (size_t k = 0; k < out.size(); ++k) made[k] = abstract_tensor(specs[k]);
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    const Place* place = out[k].defined()                  ? global_of(out[k])->place
+                         : lies_like(made[k], model, near) ? place_of(near)
+                                                           : whole;
+    Tensors parts = dealt(made[k], place);
+    if (out[k].defined())
+      write_parts(out[k], made[k].spec(), place, std::move(parts));
+    else
+      out[k] = make_global(made[k].spec(), place, std::move(parts));
+  }
+}
+
+/// A draw that does not depend on the values of its input, which stays where it is.
+void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, SplitDraw draw) {
+  const Place* place = place_of(without_partial(global_of(x)->place->value));
+  const Tensor one = Tensor::scalar(Scalar(1.0), x.dtype());
+  const Tensor ones = one.alias(x.shape(), Dims(x.shape().size(), 0), 0);
+  Tensors drawn(out.size());
+  execute_here(op, {&ones, 1}, attrs, drawn);
+  std::vector<Tensors> shares;
+  for (const Tensor& t : drawn) shares.push_back(dealt(t, place));
+  const Tensors inputs = boxed_parts(x, place);
+  std::vector<Tensors> results(out.size());
+  GradModeGuard untracked(false);
+  for (size_t r = 0; r < inputs.size(); ++r) {
+    Tensors mine;
+    for (const Tensors& s : shares) mine.push_back(s[r]);
+    Tensors y = draw(inputs[r], mine, attrs);
+    for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(y[k]));
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    TensorSpec spec = drawn[k].spec();
+    spec.strides = contiguous_strides(spec.shape);
+    out[k] = make_global(spec, place, std::move(results[k]));
+  }
+}
+
+/// Ops without tensor inputs inside of a composite or a gradient: zeros_like, rand_like.
+bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  for (const Tensor& t : in)
+    if (t.defined()) return false;
+  for (const Tensor& t : out)
+    if (t.defined()) return false;
+  if (!t_created_like) return false;
+  run_whole(op, in, attrs, out, *t_created_like);
+  return true;
+}
+
+/// Where inputs would have to be moved, and the op can be expressed by others that leave them.
+bool run_split_form(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const SplitForm form = split_form_of(op);
+  if (!form || t_fixed_signature || out[0].defined()) return false;
+  const GlobalChoice& c = plan_of(op, in, attrs, out).choice;
+  bool stays = true;
+  for (size_t i = 0; i < in.size(); ++i) stays = stays && (!global_of(in[i]) || global_of(in[i])->place == c.in[i]);
+  if (stays) return false;
+  GradModeGuard untracked(false);
+  Tensors made = form(in, attrs);
+  for (size_t k = 0; k < out.size(); ++k) out[k] = made[k];
+  return true;
+}
+
+bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  static const OpDef& boxing = get_op("_boxing");
+  if (&op == &boxing) {
+    run_boxing(in[0], attrs, out);
+    return true;
+  }
+  const Tensor* model = first_global(in);
+  if (!model) return create(op, in, attrs, out);
+  check_mix(op, in);
+  check_writable(op, out);
+  const SplitDraw draw = op.is_random() && !out[0].defined() ? split_draw_of(op) : nullptr;
+  if (draw)
+    run_split_draw(op, in[0], attrs, out, draw);
+  else if (op.is_random())
+    run_whole(op, in, attrs, out, *model);
+  else if (!run_split_form(op, in, attrs, out))
+    run_on_ranks(op, in, attrs, out, plan_of(op, in, attrs, out));
+  return true;
+}
+
+bool view_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const GlobalTensor* x = global_of(in[0]);
+  if (!x) return false;
+  view_here(op, in, attrs, out);  // the logical one: its errors, its place in the storage
+  const GlobalChoice& c = plan_of(op, in, attrs, out).choice;
+  Attrs room;
+  std::vector<Attrs> local;
+  if (c.shape_attr >= 0)
+    for (size_t r = 0; r < c.local_shapes.size(); ++r) local.push_back(attrs_of(c, attrs, r, room));
+  make_global_view(out[0], in[0], {in[0], &op, attrs, c.in[0], std::move(local)}, c.out[0]);
+  track_view(out[0], in[0]);
+  return true;
+}
+
+constexpr GlobalHook kHook{&execute_global, &view_global, &check_mix};
+
+}  // namespace
+
+void use_global_tensors() { g_global_hook.store(&kHook, std::memory_order_relaxed); }
+
+}  // namespace hw

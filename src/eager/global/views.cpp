@@ -1,0 +1,99 @@
+// Views of global tensors: of the parts themselves, or of boxed ones that are kept up to date.
+#include "eager/global/views.h"
+
+#include "base/error.h"
+#include "eager/global/boxing.h"
+#include "eager/global_hook.h"
+#include "op/call.h"
+
+namespace hw {
+
+namespace {
+
+const Op copy_op{"copy_"};
+
+void copy_into(const Tensor& to, const Tensor& from) {
+  Tensor out = to;
+  const Tensor in[2] = {to, from};
+  execute_here(copy_op.def(), in, copy_op.def().default_attrs(), {&out, 1});
+}
+
+Tensor strided_copy(const Tensor& x, const Dims& strides) {
+  Tensor y = Tensor::empty_strided(x.shape(), strides, x.dtype());
+  copy_into(y, x);
+  return y;
+}
+
+/// The view of one part. Where its memory does not allow it, of a copy; `copied` says so.
+Tensor local_view(const MovedView& how, size_t rank, const Tensor& part, bool& copied) {
+  const OpDef& op = *how.op;
+  const Attrs& attrs = how.local_attrs.empty() ? how.attrs : how.local_attrs[rank];
+  const bool by_strides = op.name() == "as_strided";  // means those of the logical tensor
+  Tensor y;
+  if (!by_strides || part.strides() == how.base.strides()) try {
+      view_here(op, {&part, 1}, attrs, {&y, 1});
+      return y;
+    } catch (const Error&) {
+    }
+  copied = true;
+  const Tensor x = strided_copy(part, by_strides ? how.base.strides() : contiguous_strides(part.shape()));
+  view_here(op, {&x, 1}, attrs, {&y, 1});
+  return y;
+}
+
+Tensors local_views(const MovedView& how, bool& copied) {
+  Tensors views;
+  const Tensors parts = boxed_parts(how.base, how.boxed);
+  for (size_t r = 0; r < parts.size(); ++r) views.push_back(local_view(how, r, parts[r], copied));
+  return views;
+}
+
+}  // namespace
+
+void make_global_view(const Tensor& view, const Tensor& base, MovedView how, const Place* place) {
+  const GlobalTensor& x = *global_of(base);
+  bool copied = x.moved || how.boxed != x.place;
+  auto meta = make_ref<GlobalTensor>();
+  meta->place = place;
+  meta->parts = local_views(how, copied);
+  if (copied) {
+    how.version = view.version();
+    meta->moved = std::make_unique<MovedView>(std::move(how));
+  }
+  view->global = meta;
+}
+
+const Tensors& parts_of(const Tensor& t) {
+  GlobalTensor& g = *global_of(t);
+  if (g.moved && g.moved->version != t.version()) {
+    bool copied = false;
+    g.parts = local_views(*g.moved, copied);
+    g.moved->version = t.version();
+  }
+  return g.parts;
+}
+
+void write_parts(const Tensor& to, const TensorSpec& spec, const Place* place, Tensors parts) {
+  const GlobalTensor& g = *global_of(to);
+  if (g.place != place) parts = boxed_parts(make_global(spec, place, std::move(parts)), g.place);
+  for (size_t r = 0; r < parts.size(); ++r) copy_into(parts_of(to)[r], parts[r]);
+  written(to);
+}
+
+void written(const Tensor& t) {
+  const GlobalTensor& g = *global_of(t);
+  if (!g.moved) return;
+  const MovedView& how = *g.moved;
+  const Place* whole = place_of(whole_on(g.place->value.mesh));
+  const Tensors values = boxed_parts(t, whole);
+  Tensors bases;
+  for (size_t r = 0; r < values.size(); ++r) {
+    bases.push_back(strided_copy(boxed_parts(how.base, whole)[r], how.base.strides()));
+    Tensor y;
+    view_here(*how.op, {&bases[r], 1}, how.attrs, {&y, 1});
+    copy_into(y, values[r]);
+  }
+  write_parts(how.base, how.base.spec(), whole, std::move(bases));
+}
+
+}  // namespace hw

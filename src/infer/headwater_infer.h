@@ -1,0 +1,120 @@
+/* The C interface of libheadwater_infer: loads a frozen model (.hwm) and runs it. Needs nothing but this file and the library.
+ *
+ * Functions return a status; hwi_error() has the words for it, of the last call on this thread that failed. Nothing is thrown, nothing
+ * aborts. Handles of models may be shared by threads; a session is used by one thread at a time. */
+#ifndef HEADWATER_INFER_H
+#define HEADWATER_INFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HWI_API __attribute__((visibility("default")))
+#else
+#define HWI_API
+#endif
+
+typedef enum hwi_status { /* NOLINT(readability-identifier-naming): a C name */
+                          HWI_OK = 0,
+                          HWI_INVALID = 1,  /* an argument, or a file that is damaged or wrong */
+                          HWI_NO_FILE = 2,  /* it cannot be read */
+                          HWI_NO_SHAPE = 3, /* the model has no plan for these shapes */
+                          HWI_NO_MEMORY = 4,
+                          HWI_BAD_DATA = 5,    /* what only the data can show: an index out of range */
+                          HWI_UNSUPPORTED = 6, /* no kernel of this library serves an operator of the model */
+                          HWI_FAILED = 7       /* anything else; an error of ours */
+} hwi_status;
+
+/* The numbers of element types in files and in this interface. */
+typedef enum hwi_dtype { /* NOLINT(readability-identifier-naming): a C name */
+                         HWI_BOOL = 0,
+                         HWI_U8 = 1,
+                         HWI_I8 = 2,
+                         HWI_I16 = 3,
+                         HWI_I32 = 4,
+                         HWI_I64 = 5,
+                         HWI_F16 = 6,
+                         HWI_BF16 = 7,
+                         HWI_F32 = 8,
+                         HWI_F64 = 9,
+                         HWI_C64 = 10,
+                         HWI_C128 = 11
+} hwi_dtype;
+
+typedef struct hwi_model hwi_model;
+typedef struct hwi_memory hwi_memory;
+typedef struct hwi_session hwi_session;
+
+/* A contiguous tensor. `shape` belongs to the model and lives as long as it does. */
+typedef struct hwi_spec {
+  hwi_dtype dtype;
+  int32_t ndim;
+  const int64_t* shape;
+  size_t bytes;
+} hwi_spec;
+
+HWI_API const char* hwi_version(void);
+/* Words for the last failure on this thread; never null. Valid until the next call on this thread. */
+HWI_API const char* hwi_error(void);
+/* Threads that kernels use, in the whole process; n < 1 leaves it. Gives the number in use. Set it before sessions are made. */
+HWI_API int hwi_threads(int n);
+
+/* ---- models */
+HWI_API hwi_status hwi_model_load(const char* path, hwi_model** model);
+/* Of memory that must live as long as the model. If `data` is not at a multiple of 64, it is copied. */
+HWI_API hwi_status hwi_model_load_memory(const void* data, size_t bytes, hwi_model** model);
+/* The model lives on as long as a session uses it. Null is fine. */
+HWI_API void hwi_model_free(hwi_model* model);
+HWI_API const char* hwi_model_name(const hwi_model* model);
+/* What was kept with the model under this key, or null. */
+HWI_API const char* hwi_model_note(const hwi_model* model, const char* key);
+HWI_API int32_t hwi_model_inputs(const hwi_model* model);
+HWI_API int32_t hwi_model_outputs(const hwi_model* model);
+HWI_API const char* hwi_model_input_name(const hwi_model* model, int32_t i);
+HWI_API const char* hwi_model_output_name(const hwi_model* model, int32_t i);
+/* How many sets of input shapes the model has plans for, and what inputs and outputs are in each. */
+HWI_API int32_t hwi_model_forms(const hwi_model* model);
+HWI_API hwi_status hwi_model_input_spec(const hwi_model* model, int32_t form, int32_t i, hwi_spec* spec);
+HWI_API hwi_status hwi_model_output_spec(const hwi_model* model, int32_t form, int32_t i, hwi_spec* spec);
+/* Reads all weights and compares their hash: loading does not. */
+HWI_API hwi_status hwi_model_check_data(const hwi_model* model);
+/* Runs the test inputs that the file holds. `difference`: the largest deviation of an output, as a part of that output's largest value;
+ * fails with HWI_INVALID if it is above `tolerance`, or if there are no tests. May be null. */
+HWI_API hwi_status hwi_model_check(const hwi_model* model, double tolerance, double* difference);
+
+/* ---- sessions */
+/* Working memory that sessions may share; their runs then take turns. */
+HWI_API hwi_status hwi_memory_create(hwi_memory** memory);
+HWI_API void hwi_memory_free(hwi_memory* memory);
+/* `memory` may be null: then the session has its own. */
+HWI_API hwi_status hwi_session_create(hwi_model* model, hwi_memory* memory, hwi_session** session);
+HWI_API void hwi_session_free(hwi_session* session);
+/* Ties an input to the caller's memory, which is read in each run where it lies. `shape` may be null for the first shape of the model. */
+HWI_API hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, hwi_dtype dtype, int32_t ndim,
+                                     const int64_t* shape);
+HWI_API hwi_status hwi_session_input_by_name(hwi_session* session, const char* name, const void* data, hwi_dtype dtype,
+                                             int32_t ndim, const int64_t* shape);
+/* Ties an output to the caller's memory, which each run fills. Without it, or with null, the session has memory for it. It must not
+ * overlap with inputs or other outputs. */
+HWI_API hwi_status hwi_session_output(hwi_session* session, int32_t i, void* data, size_t bytes);
+HWI_API hwi_status hwi_session_run(hwi_session* session);
+/* The same on a thread of the session; `done` is called there when it ends. One at a time: the next call waits. */
+typedef void (*hwi_done)(void* context, hwi_status status, const char* error);
+HWI_API hwi_status hwi_session_run_async(hwi_session* session, hwi_done done, void* context);
+/* Waits for the last asynchronous run, and gives its status. */
+HWI_API hwi_status hwi_session_wait(hwi_session* session);
+/* An output of the last run. */
+HWI_API hwi_status hwi_session_result(hwi_session* session, int32_t i, const void** data, hwi_spec* spec);
+HWI_API hwi_status hwi_session_result_by_name(hwi_session* session, const char* name, const void** data,
+                                              hwi_spec* spec);
+/* Bytes of working memory of the plan in use, outputs of the session's own included. */
+HWI_API size_t hwi_session_bytes(const hwi_session* session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+// A model being run: prepared kernels, the caller's buffers, working memory. Used by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "chain/chain.h"
+#include "infer/loaded_model.h"
+
+namespace hw::infer {
+
+/// Working memory that sessions may share: the largest need of all. A run holds it locked.
+class Memory : public RefCounted {
+ public:
+  Memory();
+  ~Memory() override;
+  /// Runs `body(memory)` with at least `bytes`, while nobody else does.
+  void with(size_t bytes, FunctionRef<void(void*)> body);
+  size_t bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct StepTime {
+  std::string op, kernel, origin;
+  int64_t nanoseconds = 0;
+};
+
+class Session {
+ public:
+  explicit Session(Ref<LoadedModel> model, Ref<Memory> memory = {});
+  ~Session();
+  Session(const Session&) = delete;
+
+  const LoadedModel& model() const { return *model_; }
+  /// Reads `data` where it lies in each run from now on. Throws for a dtype that no form takes, and for odd addresses.
+  void set_input(int32_t i, const void* data, DType dtype, std::span<const int64_t> shape);
+  /// Fills `data` in each run from now on; null: memory of the session.
+  void set_output(int32_t i, void* data, size_t bytes);
+  void run();
+  /// Runs once, with the time that each kernel call took.
+  std::vector<StepTime> run_timed();
+  /// Of the last run.
+  const void* result(int32_t i) const;
+  const TensorSpec& result_spec(int32_t i) const;
+  const FrozenForm& form() const { return model_->form(form_); }
+  size_t form_number() const { return form_; }
+  size_t bytes() const;
+
+ private:
+  struct Ready {  // a form that was run
+    std::unique_ptr<Chain> chain;
+    std::vector<const void*> sources;
+    std::vector<std::pair<uint32_t, uint32_t>> inputs;  // source, input
+    std::vector<void*> outputs;                         // by buffer of the plan
+    std::vector<uint32_t> buffer_of;                    // by output
+    std::vector<void*> results;                         // by output
+    std::vector<std::pair<uint32_t, uint32_t>> copies;  // outputs that are one buffer: the first of them, another
+    std::vector<Ref<Storage>> own;                      // by output; made when first needed
+  };
+  struct Output {
+    void* data = nullptr;
+    size_t bytes = 0;
+  };
+
+  void get_ready();
+  void copy_equal(const Ready& ready) const;
+  Ready& prepared(size_t form);
+  void tie();
+
+  Ref<LoadedModel> model_;
+  Ref<Memory> memory_;
+  std::vector<TensorSpec> input_specs_;
+  std::vector<const void*> input_data_;
+  std::vector<Output> output_data_;
+  std::vector<Ready> ready_;  // by form
+  size_t form_ = 0;
+  bool shape_changed_ = true, tied_ = false, ran_ = false;
+};
+
+/// The largest deviation of an output of the model's tests from what it should be, as a part of the output's largest value; integers must
+/// be equal. Throws Error{Value} if there are no tests.
+double test_difference(const Ref<LoadedModel>& model);
+
+}  // namespace hw::infer

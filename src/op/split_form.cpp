@@ -1,0 +1,32 @@
+// Which ops have a form for split inputs.
+#include "op/split_form.h"
+
+#include <map>
+
+namespace hw {
+
+namespace {
+
+struct Forms {
+  SplitForm form = nullptr;
+  SplitDraw draw = nullptr;
+};
+
+std::map<std::string, Forms, std::less<>>& table() {
+  static std::map<std::string, Forms, std::less<>> t;
+  return t;
+}
+
+Forms forms_of(const OpDef& op) {
+  auto it = table().find(op.name());
+  return it == table().end() ? Forms{} : it->second;
+}
+
+}  // namespace
+
+RegisterSplitForm::RegisterSplitForm(const char* op, SplitForm form) { table()[op].form = form; }
+RegisterSplitForm::RegisterSplitForm(const char* op, SplitDraw draw) { table()[op].draw = draw; }
+SplitForm split_form_of(const OpDef& op) { return forms_of(op).form; }
+SplitDraw split_draw_of(const OpDef& op) { return forms_of(op).draw; }
+
+}  // namespace hw

@@ -1,0 +1,388 @@
+// Runs of plans of actors: order, overlap, back-pressure, ends of every kind.
+#include "runtime/run.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "chain/chain.h"
+#include "core/tensor.h"
+#include "plan/sample_plan.h"
+#include "plan/stream/analysis.h"
+#include "plan/stream/random_plan.h"
+
+namespace hw {
+namespace {
+
+using State = StreamRun::State;
+
+struct Number : RefCounted {
+  explicit Number(int64_t v) : value(v) { ++alive; }
+  ~Number() override { --alive; }
+  int64_t value;
+  static inline std::atomic<int64_t> alive{0};
+};
+
+int64_t number_of(const Payload& p) { return p ? static_cast<const Number&>(*p).value : 0; }
+
+/// Any callable that takes a FiringView& and gives a Fired.
+template <class F>
+class Called final : public Behaviour {
+ public:
+  explicit Called(F f) : f_(std::move(f)) {}
+  Fired fire(FiringView& firing) override { return f_(firing); }
+
+ private:
+  F f_;
+};
+template <class F>
+ActorBinding calls(F f) {
+  ActorBinding b;
+  b.call = make_ref<Called<F>>(std::move(f));
+  return b;
+}
+
+/// Gives 0, 1, ... below `count`; -1: without end.
+ActorBinding counting(int64_t count) {
+  return calls([count](FiringView& f) -> Fired {
+    if (f.number == count) return {Fired::How::End};
+    for (Payload& o : f.outputs) o = make_ref<Number>(f.number);
+    return {};
+  });
+}
+
+void pause(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+/// The sum of what it reads, after a pause.
+ActorBinding adding(double seconds = 0) {
+  return calls([seconds](FiringView& f) -> Fired {
+    if (seconds > 0) pause(seconds);
+    int64_t sum = 0;
+    for (const Payload& in : f.inputs) sum += number_of(in);
+    for (Payload& o : f.outputs) o = make_ref<Number>(sum);
+    return {};
+  });
+}
+
+/// Stages one after the other, each on a stream of its own, "source" to "sink".
+StreamPlan line_of(int32_t stages, int32_t count) {
+  StreamPlan p;
+  p.name = "line";
+  for (int32_t i = 0; i < stages; ++i) {
+    p.streams.push_back({text("thread", i), "cpu:0", 0, false});
+    StreamActor a;
+    a.name = text("stage", i);
+    a.kind = i == 0 ? "source" : i + 1 == stages ? "sink" : "host";
+    a.stream = i;
+    a.runs = text("function", i);
+    a.origin = text("file.py:", i);
+    p.actors.push_back(a);
+    StreamRegister r;
+    r.name = text("r", i);
+    r.producer = i - 1;
+    r.consumers = {i};
+    r.count = count;
+    if (i > 0) p.registers.push_back(r);
+  }
+  return p;
+}
+
+TEST(Runtime, ValuesArriveInOrder) {
+  std::vector<int64_t> got;
+  StreamRun run(line_of(4, 2), {counting(1000), adding(), adding(), calls([&](FiringView& f) -> Fired {
+                                  got.push_back(number_of(f.inputs[0]));
+                                  return {};
+                                })});
+  ASSERT_EQ(run.wait(30), State::Finished);
+  ASSERT_EQ(got.size(), 1000u);
+  for (int64_t i = 0; i < 1000; ++i) ASSERT_EQ(got[static_cast<size_t>(i)], i);
+}
+
+TEST(Runtime, NothingOfARunIsLeft) {
+  const int64_t before = Number::alive;
+  { StreamRun run(line_of(3, 4), {counting(-1), adding(), adding(0.001)}); }
+  EXPECT_EQ(Number::alive, before);
+}
+
+/// Stages of 10, 20 and 15 ms. What is measured is compared with what was measured of the stages themselves: sleeps last longer on a
+/// busy machine.
+TEST(Runtime, StagesOverlap) {
+  RunOptions options;
+  options.record = true;
+  StreamRun run(line_of(4, 2), {counting(40), adding(0.010), adding(0.020), adding(0.015)}, options);
+  ASSERT_EQ(run.wait(60), State::Finished);
+  std::vector<double> busy;
+  double sum = 0;
+  for (const auto& s : run.actor_stats()) busy.push_back(s.busy_seconds), sum += s.busy_seconds;
+  int64_t end = 0;
+  int overlaps = 0;
+  const std::vector<FiringRecord> records = run.records();
+  for (const FiringRecord& a : records) {
+    end = std::max(end, a.end);
+    if (a.actor != 2) continue;
+    overlaps += std::any_of(records.begin(), records.end(),
+                            [&](const FiringRecord& b) { return b.actor == 3 && b.begin < a.end && a.begin < b.end; });
+  }
+  EXPECT_GE(overlaps, 36);  // of 40: the second stage works while the third does
+  EXPECT_LT(static_cast<double>(end) / 1e9, 0.75 * sum);
+  for (const double b : busy) EXPECT_GE(static_cast<double>(end) / 1e9, b);
+}
+
+TEST(Runtime, ASlowConsumerBoundsItsProducers) {
+  const int64_t before = Number::alive;
+  std::atomic<int64_t> most{0};
+  StreamRun run(line_of(3, 3), {counting(60), adding(), calls([&](FiringView&) -> Fired {
+                                  pause(0.002);
+                                  most = std::max(most.load(), Number::alive - before);
+                                  return {};
+                                })});
+  ASSERT_EQ(run.wait(30), State::Finished);
+  // Three copies of each register, and what a firing has just made or still holds.
+  EXPECT_LE(most.load(), 3 + 3 + 2);
+  for (const auto& r : run.register_stats()) EXPECT_EQ(r.most_held, 3);
+}
+
+TEST(Runtime, EveryActorOfALivePlanFires) {
+  std::mt19937 random(11);
+  int ran = 0, refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    const StreamPlan plan = random_plan(random);
+    std::vector<ActorBinding> bindings(plan.actors.size());
+    for (ActorBinding& b : bindings) b = adding();
+    RunOptions options;
+    options.most_firings = 40;
+    if (!refusal(plan).empty()) {
+      ++refused;
+      EXPECT_THROW(StreamRun(plan, bindings, options), Error);
+      continue;
+    }
+    ++ran;
+    StreamRun run(plan, bindings, options);
+    ASSERT_EQ(run.wait(60), State::Finished) << write_stream_plan(plan);
+    for (const auto& a : run.actor_stats()) ASSERT_EQ(a.fired, 40);
+    const auto stats = run.register_stats();
+    for (size_t r = 0; r < stats.size(); ++r) ASSERT_LE(stats[r].most_held, plan.registers[r].count);
+  }
+  EXPECT_GT(ran, 50);
+  EXPECT_GT(refused, 50);
+}
+
+TEST(Runtime, TheFirstFaultEndsTheRunAndIsNamed) {
+  StreamRun run(line_of(4, 2), {counting(-1), adding(), calls([](FiringView& f) -> Fired {
+                                  check(f.number < 5, "five is too many");
+                                  f.outputs[0] = f.inputs[0];
+                                  return {};
+                                }),
+                                adding()});
+  ASSERT_EQ(run.wait(30), State::Failed);
+  EXPECT_EQ(run.fault()->text(), "actor 'stage2' (function2) of file.py:2: five is too many");
+  EXPECT_EQ(run.fault()->kind, ErrorKind::Value);
+  EXPECT_EQ(run.actor_stats()[2].fired, 5);
+}
+
+TEST(Runtime, StopEndsARunWithoutAFault) {
+  StreamRun run(line_of(3, 2), {counting(-1), adding(), adding()});
+  EXPECT_EQ(run.wait(0.05), State::Running);
+  run.stop();
+  EXPECT_EQ(run.wait(10), State::Stopped);
+  EXPECT_EQ(run.fault(), nullptr);
+  EXPECT_GT(run.actor_stats()[2].fired, 0);
+}
+
+TEST(Runtime, ATimeoutNamesWhoIsAtWork) {
+  std::atomic<bool> go{false};
+  RunOptions options;
+  options.timeout = 0.2;
+  StreamRun run(line_of(2, 2), {counting(-1), calls([&](FiringView&) -> Fired {
+                                  while (!go) pause(0.01);
+                                  return {};
+                                })},
+                options);
+  EXPECT_EQ(run.wait(30), State::Failed);
+  EXPECT_NE(run.fault()->message.find("no firing ended within the timeout of 0.2 s; 'stage1' is in its firing 1"),
+            std::string::npos)
+      << run.fault()->message;
+  EXPECT_FALSE(run.join(0.05));
+  go = true;
+  EXPECT_TRUE(run.join(10));
+}
+
+TEST(Runtime, WhoeverIsNotReadEnds) {  // two sources; the shorter one ends the run of both
+  StreamPlan p = line_of(2, 2);
+  p.streams.push_back({"other", "cpu:0", 0, false});
+  p.actors.push_back({"endless", "source", 2, 0, "", "", 0, -1, 0});
+  p.registers.push_back({"e", 2, {1}, 0, 3});
+  StreamRun run(p, {counting(7), adding(), counting(-1)});
+  EXPECT_EQ(run.wait(30), State::Finished);
+  EXPECT_EQ(run.actor_stats()[1].fired, 7);
+}
+
+TEST(Runtime, OrderedStreamsFireInTurns) {
+  StreamPlan p = line_of(4, 8);
+  for (StreamActor& a : p.actors) a.stream = 0;
+  p.streams.resize(1);
+  p.streams[0].ordered = true;
+  RunOptions options;
+  options.record = true;
+  StreamRun run(p, {counting(20), adding(), adding(), adding()}, options);
+  ASSERT_EQ(run.wait(30), State::Finished);
+  const auto records = run.records();
+  ASSERT_EQ(records.size(), 80u);
+  for (size_t i = 0; i < 80; ++i) EXPECT_EQ(records[i].actor, static_cast<int32_t>(i % 4));
+}
+
+TEST(Runtime, TheCallersThreadRunsTheOutlet) {
+  StreamPlan p = line_of(3, 2);
+  p.actors[2].kind = "outlet";
+  RunOptions options;
+  options.caller_stream = 2;
+  {
+    StreamRun run(p, {counting(50), adding(), {}}, options);
+    for (int64_t i = 0; i < 50; ++i) {
+      ASSERT_EQ(run.next(30), State::Item);
+      EXPECT_EQ(number_of(run.take()[0]), i);
+    }
+    EXPECT_EQ(run.next(30), State::Finished);
+    EXPECT_EQ(run.next(30), State::Finished);
+    EXPECT_TRUE(run.join(10));
+  }
+  const int64_t before = Number::alive;
+  {
+    StreamRun run(p, {counting(-1), adding(), {}}, options);  // the caller goes away
+    ASSERT_EQ(run.next(30), State::Item);
+    pause(0.02);
+    EXPECT_LE(run.actor_stats()[0].fired, 6);  // and asks no more: nobody works ahead further than the registers allow
+  }
+  EXPECT_EQ(Number::alive, before);
+}
+
+TEST(Runtime, AFaultReachesTheCaller) {
+  StreamPlan p = line_of(2, 2);
+  p.actors[1].kind = "outlet";
+  RunOptions options;
+  options.caller_stream = 1;
+  StreamRun run(p,
+                {calls([](FiringView& f) -> Fired {
+                   if (f.number == 3) return {Fired::How::Failed, {ErrorKind::Index, "broken", {}, {}, {}, {}}};
+                   f.outputs[0] = make_ref<Number>(1);
+                   return {};
+                 }),
+                 {}},
+                options);
+  State s = State::Item;
+  for (int i = 0; i < 10 && s == State::Item; ++i) {
+    s = run.next(30);
+    if (s == State::Item) run.take();
+  }
+  EXPECT_EQ(s, State::Failed);
+  EXPECT_EQ(run.fault()->message, "broken");
+}
+
+TEST(Runtime, ChainsAndCopiesWorkInTheMemoryOfTheirRegisters) {
+  Plan program;  // y = exp(x)
+  program.name = "exp";
+  program.origins = {""};
+  program.sources = {{"x", sample_spec({16}), false, false}};
+  program.buffers = {{PlanBuffer::Kind::Source, 0, 0, 64}, {PlanBuffer::Kind::Output, 0, 0, 64}};
+  program.tensors = {{0, 0, sample_spec({16})}, {1, 0, sample_spec({16})}};
+  program.steps = {{"exp", {0}, {1}, {}, {}, DType::F32, 0, -1, {}}};
+  program.outputs = {64};
+  program.results = {1};
+  StreamPlan p = line_of(4, 2);
+  p.actors[1].kind = "copy";
+  p.actors[2].kind = "compute";
+  for (StreamRegister& r : p.registers) r.bytes = 64;
+  ActorBinding compute;
+  compute.chain = std::make_shared<Chain>(std::move(program));
+  std::vector<const void*> memory;
+  StreamRun run(
+      p, {calls([](FiringView& f) -> Fired {
+            if (f.number == 20) return {Fired::How::End};
+            auto made = make_ref<Storage>(64);
+            for (int i = 0; i < 16; ++i) static_cast<float*>(made->data())[i] = static_cast<float>(f.number);
+            f.outputs[0] = made;
+            return {};
+          }),
+          {},
+          compute,
+          calls([&](FiringView& f) -> Fired {
+            const auto& in = static_cast<const Storage&>(*f.inputs[0]);
+            memory.push_back(in.data());
+            check(std::abs(static_cast<float*>(in.data())[15] / std::exp(static_cast<float>(f.number)) - 1) < 1e-5f,
+                  "wrong value in step ", f.number);
+            return {};
+          })});
+  ASSERT_EQ(run.wait(30), State::Finished) << run.fault()->text();
+  std::sort(memory.begin(), memory.end());
+  memory.erase(std::unique(memory.begin(), memory.end()), memory.end());
+  EXPECT_LE(memory.size(), 2u);  // two copies, written again and again
+}
+
+TEST(Runtime, WrongBindingsAreNamed) {
+  const auto message = [](StreamPlan p, std::vector<ActorBinding> b) {
+    try {
+      StreamRun run(std::move(p), b);
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return std::string("ran");
+  };
+  EXPECT_NE(message(line_of(2, 1), {counting(1)}).find("2 actors, got 1 bindings"), std::string::npos);
+  EXPECT_EQ(message(line_of(2, 1), {counting(1), {}}), "actor 'stage1' of kind 'sink' needs a function to call");
+  StreamPlan p = line_of(2, 1);
+  p.actors[1].kind = "fly";
+  EXPECT_NE(message(p, {counting(1), {}}).find("'fly', which is none; there are: "), std::string::npos);
+  EXPECT_NE(message(line_of(2, 0), {counting(1), adding()}).find("free copy of 'r1'"), std::string::npos);
+}
+
+/// Random plans, ended in random ways at random moments. HEADWATER_STRESS_SECONDS makes it last longer.
+TEST(Runtime, StressNeitherHangsNorLeaks) {
+  const char* setting = std::getenv("HEADWATER_STRESS_SECONDS");
+  const double seconds = setting ? std::atof(setting) : 2;
+  std::mt19937 random(static_cast<unsigned>(seconds));
+  const int64_t before = Number::alive;
+  const auto began = std::chrono::steady_clock::now();
+  int rounds = 0;
+  while (std::chrono::steady_clock::now() - began < std::chrono::duration<double>(seconds)) {
+    RandomPlanOptions o;
+    o.most_count = 4;
+    const StreamPlan plan = random_plan(random, o);
+    if (!refusal(plan).empty()) continue;
+    ++rounds;
+    const int how = static_cast<int>(random() % 5);
+    const auto culprit = static_cast<size_t>(random() % plan.actors.size());
+    const auto when = static_cast<int64_t>(random() % 60);
+    const bool sleeps = random() % 4 == 0;
+    std::vector<ActorBinding> bindings(plan.actors.size());
+    for (size_t a = 0; a < bindings.size(); ++a) bindings[a] = adding(sleeps && random() % 2 ? 1e-5 : 0);
+    if (how == 0)  // a fault
+      bindings[culprit] = calls([when](FiringView& f) -> Fired {
+        check(f.number < when, "on purpose");
+        for (Payload& p : f.outputs) p = make_ref<Number>(1);
+        return {};
+      });
+    if (how == 1) bindings[culprit] = counting(when);  // an end in the middle
+    RunOptions options;
+    options.record = random() % 2;
+    options.most_firings = how < 3 ? 60 : -1;
+    StreamRun run(plan, bindings, options);
+    if (how == 3) pause(1e-6 * static_cast<double>(random() % 2000)), run.stop();
+    if (how == 4) continue;  // gone at once
+    const State s = run.wait(60);
+    ASSERT_NE(s, State::Running) << write_stream_plan(plan) << run.at_work();
+    if (how == 0) {
+      ASSERT_TRUE(s == State::Failed) << static_cast<int>(s);
+    }
+    if (how == 1 || how == 2) {
+      ASSERT_TRUE(s == State::Finished) << write_stream_plan(plan);
+    }
+  }
+  EXPECT_EQ(Number::alive, before);
+  EXPECT_GT(rounds, 10);
+}
+
+}  // namespace
+}  // namespace hw
