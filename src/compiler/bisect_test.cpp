@@ -34,16 +34,16 @@ bool wrong_replacement(Graph& g, const PassOptions&) {
 const RegisterPass first({"wrong_in_place", Stage::Simplify, "for tests", &wrong_in_place});
 const RegisterPass second({"wrong_replacement", Stage::Simplify, "for tests", &wrong_replacement});
 
-constexpr const char* kGraph = R"(graph step
+constexpr const char* kGraph = R"GRAPH(graph step
 input %0 x: f32[4]
 state %1 w: f32[4]
-%2: f32[4] = mul(%0, %1)  @ layer (model.py:3)
-%3: f32[4] = tanh(%2)  @ layer (model.py:4)
-%4: f32[4] = add(%3, %0) {alpha=1}  @ layer (model.py:5)
-%5: f32[4] = exp(%4)  @ layer (model.py:6)
+%2: f32[4] = mul(%0, %1)  @ "layer (model.py:3)"
+%3: f32[4] = tanh(%2)  @ "layer (model.py:4)"
+%4: f32[4] = add(%3, %0) {alpha=1}  @ "layer (model.py:5)"
+%5: f32[4] = exp(%4)  @ "layer (model.py:6)"
 output %5
-update w %4
-)";
+update %1 <- %4
+)GRAPH";
 
 Divergence bisected(std::vector<std::string_view> names, double tolerance = 0) {
   const Graph g = parse_graph(kGraph, op_vocabulary());
