@@ -66,7 +66,7 @@ def test_the_pass_that_changes_rounding_and_its_node(script, capsys):
     path = script(INFERENCE)
     assert main(path, [], 0.0, [], None) == 1
     said = capsys.readouterr().out
-    assert "first differs after fuse_linear" in said and "_linear_packed(" in said and "train.py:6" in said
+    assert "first differs after fuse_linear" in said and "_linear_packed(" in said and "train.py:7" in said
     assert main(path, [], 1e-5, [], None) == 0
 
 
