@@ -1,4 +1,4 @@
-"""`headwater bisect`. That it names a wrong pass and its node is tested in src/compiler/bisect_test.cpp, with passes of the tests."""
+"""`headwater bisect`. That it names a wrong pass and its node is tested beside src/compiler/program/bisect.cpp, with wrong passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`; also `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`."""
 
 from __future__ import annotations
 

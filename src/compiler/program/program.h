@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "chain/chain.h"
-#include "compiler/bisect.h"
 #include "compiler/capture/capture.h"
 #include "compiler/pipeline.h"
+#include "compiler/program/bisect.h"
 #include "compiler/program/once.h"
 
 namespace hw {

@@ -1,5 +1,5 @@
 // Bisecting with passes that are wrong on purpose. They are registered here only.
-#include "compiler/bisect.h"
+#include "compiler/program/bisect.h"
 
 #include "compiler/passes/checked_pass.h"
 #include "ir/rewrite.h"

@@ -1,5 +1,5 @@
 // Evaluating a graph after each pass, and comparing.
-#include "compiler/bisect.h"
+#include "compiler/program/bisect.h"
 
 #include <algorithm>
 #include <cmath>
