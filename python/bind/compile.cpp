@@ -5,6 +5,7 @@
 
 #include "autograd/mode.h"
 #include "autograd/node.h"
+#include "base/flags.h"
 #include "bind/bind.h"
 #include "bind/graph.h"
 #include "bind/plan_data.h"
@@ -20,6 +21,8 @@
 #include "core/read_guard.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
+#include "ir/text.h"
+#include "op/vocabulary.h"
 
 namespace nb = nanobind;
 
@@ -110,6 +113,7 @@ nb::object call_key(nb::handle list, bool sized) {
 PipelineOptions options_for(int64_t memory_budget) {
   PipelineOptions options;
   options.pass.memory_budget = memory_budget;
+  options.keep_graph = flag_int("HEADWATER_KEEP_GRAPH", 0) != 0;
   return options;
 }
 
@@ -219,6 +223,34 @@ void bind_code(nb::module_& m) {
   });
 }
 
+/// {"divergence": None or what, "stages": what each computed, if `record`}.
+nb::dict bisected(PyProgram& p, nb::handle inputs, nb::handle host, double tolerance, bool record) {
+  const std::vector<BisectStage> stages = p.program->bisect(tensor_list(inputs), numbers(host));
+  nb::dict d;
+  const Divergence found = find_divergence(stages, tolerance);
+  nb::list list, names;
+  for (const BisectStage& s : stages) {
+    names.append(s.name);
+    if (!record) continue;
+    nb::list nodes;
+    if (!s.values.empty())
+      for (NodeId n : s.graph.order) {
+        const Node& node = s.graph.node(n);
+        Tensors made;
+        for (ValueId v : node.outputs) made.push_back(s.values[static_cast<size_t>(v)]);
+        nodes.append(nb::make_tuple(node_text(s.graph, n, op_vocabulary()),
+                                    s.graph.origins[static_cast<size_t>(node.origin)], list_of(made)));
+      }
+    list.append(nb::make_tuple(s.name, nodes, list_of(s.results)));
+  }
+  d["names"] = names;
+  d["stages"] = list;
+  d["divergence"] = found.pass.empty()
+                        ? nb::object(nb::none())
+                        : nb::object(nb::make_tuple(found.pass, found.text, found.origin, found.difference));
+  return d;
+}
+
 void bind_program(nb::module_& m) {
   nb::class_<PyWorkspace>(m, "Workspace")
       .def(nb::init<>())
@@ -229,6 +261,7 @@ void bind_program(nb::module_& m) {
                      nb::handle host) { return list_of(run_program(*p.program, tensor_list(inputs), numbers(host))); })
       .def("run_timed", [](PyProgram& p, nb::handle inputs,
                            nb::handle host) { return p.program->run_timed(tensor_list(inputs), numbers(host)); })
+      .def("bisect", &bisected, nb::arg("inputs"), nb::arg("host"), nb::arg("tolerance"), nb::arg("record"))
       .def_prop_ro("from_cache", [](PyProgram& p) { return p.program->from_cache(); })
       .def_prop_ro("cache_note", [](PyProgram& p) { return p.program->cache_note(); })
       .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })

@@ -118,6 +118,13 @@ PipelineResult run_passes(Graph& graph, std::span<const std::string> names, cons
   return run(graph, list, options);
 }
 
+std::vector<Pass> passes_on() {
+  const std::string env = flag_text("HEADWATER_PASSES_OFF", "");
+  std::vector<Pass> list = pipeline();
+  std::erase_if(list, [&](const Pass& p) { return contains(names_in(env), p.name); });
+  return list;
+}
+
 std::string records_text(const PipelineResult& result) {
   std::string out;
   for (const PassRecord& r : result.records) {

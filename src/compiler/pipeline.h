@@ -10,9 +10,10 @@ namespace hw {
 
 struct PipelineOptions {
   PassOptions pass;
-  std::string off;      // names of passes to leave out, separated by commas; those of HEADWATER_PASSES_OFF come on top
-  std::string dump;     // names of passes around which the graph's text is kept, or "all"
-  bool verify = false;  // check the graph after each pass; on in debug builds and with HEADWATER_VERIFY=1
+  std::string off;   // names of passes to leave out, separated by commas; those of HEADWATER_PASSES_OFF come on top
+  std::string dump;  // names of passes around which the graph's text is kept, or "all"
+  bool keep_graph = false;  // for bisecting: the program keeps what was captured
+  bool verify = false;      // check the graph after each pass; on in debug builds and with HEADWATER_VERIFY=1
 };
 
 /// What became of one pass.
@@ -36,6 +37,9 @@ std::string pipeline_text();
 PipelineResult run_pipeline(Graph& graph, const PipelineOptions& options = {});
 /// These passes, in the order given. Throws Error{Key} for one that there is not, also among those in `off`.
 PipelineResult run_passes(Graph& graph, std::span<const std::string> names, const PipelineOptions& options = {});
+
+/// Those of pipeline() that HEADWATER_PASSES_OFF leaves.
+std::vector<Pass> passes_on();
 
 /// Whether graphs and plans are checked on the way.
 bool verifies(const PipelineOptions& options);

@@ -217,7 +217,8 @@ def _strided(test: Any) -> Callable | None:
                     hw.manual_seed(7)
                     if can_capture(test, s, dtype):
                         got = flatten(hw.compile(test.function)(*args, **kwargs))
-                        assert_same(got, want, f"{test.name}{s} of {dtype} {layout.__name__}")
+                        # Attention lies as its query does, which eager mode may have copied.
+                        assert_same(got, want, f"{test.name}{s} of {dtype} {layout.__name__}", "attention" not in test.name)
 
     return check
 

@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`; also `python -m headwater`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def _parser() -> argparse.ArgumentParser:
     inspect.add_argument("-m", action="store_true", dest="is_module", help="TARGET is a module, as in python -m")
     inspect.add_argument("target", metavar="TARGET", help="a script, or script.py:NAME for one function only")
     inspect.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the script")
+
+    bisect = commands.add_parser("bisect", help="run a script and name the first pass and node that change a result")
+    bisect.add_argument("--tolerance", type=float, default=0.0, metavar="T", help="of the largest value (default: bit for bit)")
+    bisect.add_argument("--against", metavar="NAME=VALUE", action="append", default=[], help="compare with a run under this setting")
+    bisect.add_argument("--record", metavar="FILE", help=argparse.SUPPRESS)
+    bisect.add_argument("target", metavar="TARGET", help="a script")
+    bisect.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the script")
 
     passes = commands.add_parser("passes", help="list what the compiler does to a graph, in order")
     passes.add_argument("--json", action="store_true", help="as JSON")
@@ -98,6 +105,11 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
         a = arguments
         return inspect_main(a.target, a.arguments, a.is_module, a.json, a.out, a.tensors)
+    if arguments.command == "bisect":
+        from .bisect import main as bisect_main
+
+        a = arguments
+        return bisect_main(a.target, a.arguments, a.tolerance, a.against, a.record)
     if arguments.command == "passes":
         from .inspect import passes_main
 

@@ -20,6 +20,15 @@ _numbers = itertools.count()
 _MOST_SYMBOLIC_NODES = 50_000  # a capture with symbols that grows beyond unrolls one
 
 
+# While `headwater bisect` runs a script: called with (name, program, tensors, host numbers) before a program's run.
+observer: Callable[[str, Any, list[Tensor], Any], None] | None = None
+
+
+def _observed(name: str, program: Any, tensors: list[Tensor], host: Any) -> None:
+    if observer is not None:
+        observer(name, program, tensors, host)
+
+
 class _Slot:
     """Where an output tensor goes in the returned tree."""
 
@@ -34,7 +43,7 @@ class Variant:
 
     def __init__(self, captured: Captured, parts: Any, workspace: Any) -> None:
         self.number = next(_numbers)
-        self._guards, self._result = captured.guards, captured.result
+        self._guards, self._result, self._name = captured.guards, captured.result, captured.name
         # What the optimisers ask for, and effects up to the last of these, come before the run; other effects after it.
         last = max((i for i, (_, undo) in enumerate(captured.host) if undo is not None), default=-1) + 1
         self._before, self._after = captured.host[:last], [call for call, _ in captured.host[last:]]
@@ -74,6 +83,8 @@ class Variant:
         return times
 
     def run(self, tensors: list[Tensor]) -> Any:
+        if observer is not None and not self._before:
+            _observed(self._name, self.program, tensors, ())
         outputs = self.program.run(tensors, ()) if not self._before else self._run_counted(tensors, self.program.run)
         for call in self._after:
             call()
@@ -92,6 +103,7 @@ class Variant:
                 done += 1
                 if undo is not None:
                     host += numbers
+            _observed(self._name, self.program, tensors, host)
             return run(tensors, host)
         except BaseException:
             for _, undo in reversed(self._before[:done]):
@@ -199,6 +211,7 @@ class _Backward:
                     hw.zeros(shape, dtype=dtype) if g is None else g.to(dtype).contiguous()
                     for g, (shape, dtype) in zip(gradients, specs, strict=True)
                 ]
+                _observed(f"{self._name}, backward", self._program, [*given, *saved, *kept], ())
                 return self._program.run([*given, *saved, *kept], ())
 
         targets = [tensors[leaf] if isinstance(leaf, int) else leaf for leaf in self.leaves]

@@ -89,6 +89,8 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
       workspace_(std::move(workspace)),
       chain_(planned(parts, options)) {
   const Graph& graph = parts.graph;
+  pass_options_ = options.pass;
+  if (options.keep_graph) captured_ = std::make_unique<const Graph>(graph);
   std::vector<int32_t> plan_source(graph.sources.size(), kNone);
   for (size_t i = 0; i < graph.sources.size(); ++i) {
     if (graph.sources[i].kind == GraphSource::Kind::Constant) continue;
@@ -273,6 +275,14 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
     result.push_back(shown_as(t, o));
   }
   return result;
+}
+
+std::vector<BisectStage> Program::bisect(std::span<const Tensor> inputs, std::span<const double> host) const {
+  check_runtime(captured_ != nullptr, "the graph of the program was not kept");
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < sources_.size(); ++i) tensors.push_back(source(i, inputs));
+  const Generator& g = default_generator();
+  return bisect_stages(*captured_, tensors, {host, g.seed(), g.draws(), false}, passes_on(), pass_options_);
 }
 
 std::vector<int64_t> Program::run_timed(std::span<const Tensor> inputs, std::span<const double> host) {

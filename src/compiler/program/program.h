@@ -9,6 +9,7 @@
 #include "chain/chain.h"
 #include "compiler/capture/capture.h"
 #include "compiler/pipeline.h"
+#include "compiler/program/bisect.h"
 #include "compiler/program/once.h"
 
 namespace hw {
@@ -77,6 +78,9 @@ class Program {
   std::string state_problem() const;
   bool state_holds() const;  // the same, as yes or no
 
+  /// What the function computes now after each pass, if the program was made with PipelineOptions::keep_graph; else an error.
+  std::vector<BisectStage> bisect(std::span<const Tensor> inputs, std::span<const double> host) const;
+
  private:
   struct GradientResult {
     int32_t result = kNone;  // into Plan::results; kNone: the gradient becomes None
@@ -112,6 +116,8 @@ class Program {
   bool from_cache_ = false;
   std::string cache_note_;
   Ref<Once> once_;
+  std::unique_ptr<const Graph> captured_;  // if it is kept
+  PassOptions pass_options_;
   Chain chain_;
   bool timing_ = false, writes_ = false;
   std::vector<int64_t> times_;
