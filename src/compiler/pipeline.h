@@ -10,10 +10,10 @@ namespace hw {
 
 struct PipelineOptions {
   PassOptions pass;
-  std::string off;   // names of passes to leave out, separated by commas; those of HEADWATER_PASSES_OFF come on top
-  std::string dump;  // names of passes around which the graph's text is kept, or "all"
+  std::string off;      // names of passes to leave out, separated by commas; those of HEADWATER_PASSES_OFF come on top
+  std::string dump;     // names of passes around which the graph's text is kept, or "all"
+  bool verify = false;  // check the graph after each pass; on in debug builds and with HEADWATER_VERIFY=1
   bool keep_graph = false;  // for bisecting: the program keeps what was captured
-  bool verify = false;      // check the graph after each pass; on in debug builds and with HEADWATER_VERIFY=1
 };
 
 /// What became of one pass.
