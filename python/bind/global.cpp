@@ -105,6 +105,20 @@ nb::object local_parts(nb::handle self) {
   return out;
 }
 
+/// Which box of a tensor each hosted rank holds: [(rank, [(begin, end), ...]), ...].
+nb::object hosted_boxes(const Mesh& mesh, nb::handle sbp, nb::handle given) {
+  const Dims shape = ints_from(given.ptr(), "shape");
+  const Place* place = place_from(mesh, sbp, static_cast<int64_t>(shape.size()));
+  nb::list out;
+  for (int64_t position : place->here) {
+    nb::list box;
+    for (const Interval& i : local_box(place->value, {shape.data(), shape.size()}, position))
+      box.append(nb::make_tuple(i.begin, i.end));
+    out.append(nb::make_tuple(mesh.ranks[static_cast<size_t>(position)], box));
+  }
+  return out;
+}
+
 /// The signatures of a call as text: "S(0), B -> S(0)".
 SbpSignature signature_from(nb::handle inputs, nb::handle outputs) { return {sbp_list(inputs), sbp_list(outputs)}; }
 
@@ -225,6 +239,7 @@ void bind_global(nb::module_& m) {
   m.def("from_local", &from_local, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("count_implicit_broadcast", [](int by) { t_implicit_broadcast += by; });
   m.def("local_parts", &local_parts);
+  m.def("hosted_boxes", &hosted_boxes);
   m.def("set_gradient_sbp", [](nb::handle leaf, nb::handle sbp) {
     const Tensor& t = tensor_argument(leaf.ptr(), "set_gradient_sbp");
     const Mesh& mesh = global_argument(t, "set_gradient_sbp").place->value.mesh;

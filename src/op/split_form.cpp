@@ -10,6 +10,7 @@ namespace {
 struct Forms {
   SplitForm form = nullptr;
   SplitDraw draw = nullptr;
+  RankAttrs attrs = nullptr;
 };
 
 std::map<std::string, Forms, std::less<>>& table() {
@@ -26,7 +27,9 @@ Forms forms_of(const OpDef& op) {
 
 RegisterSplitForm::RegisterSplitForm(const char* op, SplitForm form) { table()[op].form = form; }
 RegisterSplitForm::RegisterSplitForm(const char* op, SplitDraw draw) { table()[op].draw = draw; }
+RegisterSplitForm::RegisterSplitForm(const char* op, RankAttrs attrs) { table()[op].attrs = attrs; }
 SplitForm split_form_of(const OpDef& op) { return forms_of(op).form; }
 SplitDraw split_draw_of(const OpDef& op) { return forms_of(op).draw; }
+RankAttrs rank_attrs_of(const OpDef& op) { return forms_of(op).attrs; }
 
 }  // namespace hw

@@ -2,22 +2,37 @@
 #pragma once
 
 #include "op/op_def.h"
+#include "sbp/placement.h"
 
 namespace hw {
 
-/// The op expressed with ops that have such signatures: a mean as a sum and a quotient. Used instead of moving inputs.
-using SplitForm = Tensors (*)(std::span<const Tensor> in, const Attrs& attrs);
+/// The op expressed with ops that have such signatures: a mean as a sum and a quotient. Used instead of moving inputs. `places`: where
+/// the inputs lie, null for ordinary ones. An empty list: not for these inputs.
+using SplitForm = Tensors (*)(std::span<const Tensor> in, const Attrs& attrs, std::span<const Placement* const> places);
+/// Whether a placement (null: of an ordinary tensor) splits an axis.
+inline bool splits(const Placement* place, int64_t axis) {
+  if (place)
+    for (const Sbp& s : place->sbp)
+      if (s == split(axis)) return true;
+  return false;
+}
 
 /// A random op with one input whose draws do not depend on the input's values: from the part of the input that a rank holds, and the
 /// parts of the outputs that were drawn for a whole input of ones, to the parts of the outputs. Written with ops.
 using SplitDraw = Tensors (*)(const Tensor& input, std::span<const Tensor> drawn, const Attrs& attrs);
 
+/// Attributes that differ from rank to rank, as the first row that a rank holds: sets them, given which part of each input and output
+/// it holds (empty for inputs that are not given). Attributes are Int.
+using RankAttrs = void (*)(std::span<const Box> in, std::span<const Box> out, Attrs& attrs);
+
 /// `static const RegisterSplitForm form{"mean", ...};` beside the op's declaration.
 struct RegisterSplitForm {
   RegisterSplitForm(const char* op, SplitForm form);
   RegisterSplitForm(const char* op, SplitDraw draw);
+  RegisterSplitForm(const char* op, RankAttrs attrs);
 };
 SplitForm split_form_of(const OpDef& op);  // null: it has none
 SplitDraw split_draw_of(const OpDef& op);
+RankAttrs rank_attrs_of(const OpDef& op);
 
 }  // namespace hw

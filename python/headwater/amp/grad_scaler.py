@@ -61,6 +61,9 @@ class GradScaler:
         with hw.no_grad():
             for group in optimizer.param_groups:
                 for param in group["params"]:
+                    if param.sparse_grad is not None:
+                        param.sparse_grad.mul_(1.0 / self._scale)
+                        overflowed = overflowed or not bool(hw.isfinite(param.sparse_grad.square_sum()).item())
                     if param.grad is None:
                         continue
                     if param.grad.dtype == hw.float16:

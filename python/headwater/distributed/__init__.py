@@ -29,7 +29,7 @@ from .collectives import (
 from .gradients import ConsistencyCheck, average_gradients, broadcast_parameters, check_equal
 from .groups import ProcessGroup, ReduceOp, get_process_group_ranks, new_group
 from .parallelize import parallelize, place_batch
-from .placing import place_module
+from .placing import empty, new_table, place_module, tables_on
 from .world import (
     abort,
     destroy_process_group,

@@ -1,7 +1,9 @@
 """A module's parameters and buffers as global tensors."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
@@ -9,6 +11,46 @@ import headwater as hw
 from headwater import nn
 
 M = TypeVar("M", bound="nn.Module")
+
+
+class _Tables(threading.local):
+    place: Any = None  # (mesh, sbp) of tables that are made now
+
+
+_tables = _Tables()
+
+
+def empty(shape: Sequence[int], mesh: Any, sbp: Any, dtype: Any = None) -> hw.Tensor:
+    """A global tensor whose values are not set: each rank makes its part, and the whole is made nowhere."""
+    boxes = hw._C.hosted_boxes(mesh, sbp, shape)
+    parts = [hw.empty([end - begin for begin, end in box], dtype=dtype) for _, box in boxes]
+    return hw.from_local(parts, mesh, sbp, shape=list(shape))
+
+
+@contextlib.contextmanager
+def tables_on(mesh: Any, sbp: Any) -> Iterator[None]:
+    """A context in which Embedding, EmbeddingBag, CosineLinear and PartialFC make their tables on a mesh, as [hw.split(0)].
+
+    No rank ever holds the whole table. Its initial values are those of one device after the same hw.manual_seed. Other parameters are
+    made as always: place them afterwards with hw.parallelize or Module.to_global, which leave a table that lies right where it is.
+
+    >>> with hw.distributed.tables_on(hw.mesh("cpu", 2), hw.split(0)):
+    ...     table = hw.nn.Embedding(1000, 8)
+    >>> table.weight.to_local(1).shape
+    (500, 8)
+    """
+    before, _tables.place = _tables.place, (mesh, sbp)
+    try:
+        yield
+    finally:
+        _tables.place = before
+
+
+def new_table(shape: Sequence[int], device: Any = None, dtype: Any = None) -> hw.Tensor:
+    """What a layer fills with its table: empty, and global within `tables_on`."""
+    if _tables.place is None:
+        return hw.empty(tuple(shape), device=device, dtype=dtype)
+    return empty(shape, *_tables.place, dtype=dtype)
 
 
 def _chooser(mesh: Any, sbp: Any) -> Callable[[str, hw.Tensor], Any]:

@@ -58,6 +58,14 @@ class Adagrad(Optimizer):
             bool(group["maximize"]),
         )  # fmt: skip
 
+    def _step_rows_of(self, param: Any, gradient: Any, group: dict[str, Any]) -> None:
+        self._only_lazy(gradient, weight_decay=group["weight_decay"])
+        state = self.state[param]
+        if not state:
+            state.update(self._start(param, group), step=0)
+        state["step"] += 1
+        self._run_rows("adagrad_step", param, gradient, [state["sum"]], self._options(group, [state]))
+
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._loss_of(closure)
         for group in self.param_groups:

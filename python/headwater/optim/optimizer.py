@@ -12,6 +12,7 @@ from typing import Any
 import headwater as hw
 
 from .. import recording
+from ..autograd import rows as by_rows
 
 Params = Iterable[Any]  # tensors, (name, tensor) pairs, or dicts with "params" and options
 Closure = Callable[[], Any]
@@ -76,6 +77,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         raise RuntimeError(f"a step pre-hook returns None or (args, kwargs), got {changed!r}")
                     args, kwargs = changed
         result = step(self, *args, **kwargs)
+        if by_rows.in_use and recording.current is None:
+            self._step_rows()
         if recording.current is None:
             self._steps_taken += 1
         else:
@@ -190,6 +193,8 @@ class Optimizer:
         """Drops the gradients (None), or fills them with zeros."""
         for group in self.param_groups:
             for param in group["params"]:
+                if by_rows.in_use and param.sparse_grad is not None:
+                    param._row_gradient = None
                 if set_to_none:
                     param.grad = None
                 elif param.grad is not None:
@@ -216,6 +221,45 @@ class Optimizer:
             hw._C.optimizer_step(op, *lists, *options())
         else:
             recording.current.step(op, lists, options, count)
+
+    # ------------------------------------------------------------------ rows of tables
+    def _step_rows(self) -> None:
+        """Steps the rows of tables that have gradients by rows (sparse_grad)."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                gradient = param.sparse_grad
+                if gradient is None:
+                    continue
+                if param.grad is not None:
+                    raise RuntimeError("a table has a gradient by rows and a dense one: use it with sparse=True everywhere, or nowhere")
+                self._step_rows_of(param, gradient, group)
+
+    def _step_rows_of(self, param: Any, gradient: by_rows.RowGradient, group: dict[str, Any]) -> None:
+        """What an optimiser for such gradients defines, by `_run_rows`."""
+        raise NotImplementedError(
+            f"{type(self).__name__} would have to step all rows of a table whose gradient is by rows (sparse=True, or PartialFC). "
+            "SGD, Adagrad and SparseAdam step used rows only."
+        )
+
+    @staticmethod
+    def _only_lazy(gradient: by_rows.RowGradient, **options: Any) -> None:
+        """Refuses what would change rows without gradient too, unless these are to be left alone."""
+        for name, value in options.items():
+            if value and not gradient.lazy:
+                raise NotImplementedError(f"{name}={value} changes every row of a table, not only those looked up: use sparse=False")
+
+    @staticmethod
+    def _run_rows(op: str, param: Any, gradient: by_rows.RowGradient, states: list[Any], options: tuple[Any, ...]) -> None:
+        """A step op on the rows that have gradients; `states` lie as the parameter does. Each rank steps its own."""
+        with hw.no_grad():
+            tables = [[part for part, _, _ in by_rows.parts_of(t)] for t in (param, *states)]
+            for r, (index, values) in enumerate(gradient.parts):
+                if index.shape[0] == 0:
+                    continue
+                rows = [table[r].index_select(0, index) for table in tables]
+                hw._C.optimizer_step(op, rows[:1], [values], *([s] for s in rows[1:]), *options)
+                for table, row in zip(tables, rows, strict=True):
+                    table[r].index_copy_(0, index, row)
 
     @staticmethod
     def _loss_of(closure: Closure | None) -> Any:

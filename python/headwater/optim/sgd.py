@@ -12,6 +12,9 @@ from .optimizer import Closure, Optimizer, Params, state_like
 class SGD(Optimizer):
     """g = grad + weight_decay * param; b = momentum * b + (1 - dampening) * g; param -= lr * b.
 
+    Of a table with a gradient by rows (`sparse_grad`) the used rows are stepped; for PartialFC momentum and weight decay act on
+    them only, with a buffer that starts as zero.
+
     The buffer b starts as the first g. With `nesterov`, param -= lr * (g + momentum * b) (Sutskever et al., ICML 2013).
     """
 
@@ -48,6 +51,20 @@ class SGD(Optimizer):
                 found = [(param, param.grad) for param in group["params"] if param.grad is not None]
                 self._run(group, [p for p, _ in found], [g for _, g in found], None, False)
         return loss
+
+    def _step_rows_of(self, param: Any, gradient: Any, group: dict[str, Any]) -> None:
+        self._only_lazy(gradient, momentum=group["momentum"], weight_decay=group["weight_decay"])
+        buffers: list[Any] = []
+        if group["momentum"]:
+            state = self.state[param]
+            if "momentum_buffer" not in state:
+                state["momentum_buffer"] = state_like(param)
+            buffers = [state["momentum_buffer"]]
+        options = (
+            group["lr"], group["momentum"], group["dampening"], group["weight_decay"], bool(group["nesterov"]),
+            bool(group["maximize"]), False,
+        )  # fmt: skip
+        self._run_rows("sgd_step", param, gradient, buffers, options if buffers else (None, *options))
 
     def _step_with_momentum(self, group: dict[str, Any]) -> None:
         known: tuple[list[Any], ...] = ([], [], [])

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 #include "sbp/transfer.h"
 
 namespace hw {
@@ -23,6 +24,7 @@ class Chooser {
     legal_ = sbp_signatures({call.op, call.in, call.attrs, compute_dtype(call.op, call.in)}, call.out);
     chosen_.assign(axes_, legal_[0]);
     shape_attr_ = find_shape_attr();
+    rank_attrs_ = rank_attrs_of(call.op);
   }
 
   GlobalChoice run() {
@@ -85,7 +87,7 @@ class Chooser {
         in[i].strides = contiguous_strides(in[i].shape);
         shapes.insert(shapes.end(), in[i].shape.begin(), in[i].shape.end());
       }
-      if (std::find(seen.begin(), seen.end(), shapes) != seen.end() && shape_attr_ < 0) continue;
+      if (std::find(seen.begin(), seen.end(), shapes) != seen.end() && shape_attr_ < 0 && !rank_attrs_) continue;
       seen.push_back(std::move(shapes));
       if (!fits_at(in, position)) return false;
     }
@@ -97,6 +99,7 @@ class Chooser {
     for (size_t i = 0; i < call_.out.size(); ++i) want.push_back(local(output_place(i), call_.out[i].shape, position));
     Attrs attrs = call_.attrs;
     if (shape_attr_ >= 0) attrs[static_cast<size_t>(shape_attr_)] = want[0];
+    if (rank_attrs_) set_rank_attrs(attrs, position);
     try {
       if (call_.op.kind() == OpKind::View) return call_.op.view_rule()(in[0], attrs).shape == want[0];
       std::vector<TensorSpec> got = infer_outputs({call_.op, in, attrs, compute_dtype(call_.op, in)});
@@ -112,6 +115,29 @@ class Chooser {
     Dims out;
     for (int64_t n : local_shape(p, {shape.data(), shape.size()}, position)) out.push_back(n);
     return out;
+  }
+
+  void set_rank_attrs(Attrs& attrs, int64_t position) const {
+    auto boxes = [&](std::span<const TensorSpec> specs, bool input) {
+      std::vector<Box> list(specs.size());
+      for (size_t i = 0; i < specs.size(); ++i)
+        if (specs[i].given())
+          list[i] = local_box(place(i, input), {specs[i].shape.data(), specs[i].shape.size()}, position);
+      return list;
+    };
+    rank_attrs_(boxes(call_.in, true), boxes(call_.out, false), attrs);
+  }
+
+  Ints rank_ints(int64_t position) const {
+    Attrs attrs = call_.attrs;
+    set_rank_attrs(attrs, position);
+    Ints changed;
+    for (size_t i = 0; i < attrs.size(); ++i)
+      if (attrs[i].kind() == AttrValue::Kind::Int && attrs[i].i64() != call_.attrs[i].i64()) {
+        changed.push_back(static_cast<int64_t>(i));
+        changed.push_back(attrs[i].i64());
+      }
+    return changed;
   }
 
   /// By convention an attribute `shape` or `size` that equals the shape of the first output is that shape, and each rank gets its own.
@@ -153,6 +179,8 @@ class Chooser {
       r.in.push_back(call_.in[i].given() && !plain ? place_of(input_place(i)) : nullptr);
     }
     for (size_t i = 0; i < call_.out.size(); ++i) r.out.push_back(place_of(output_place(i)));
+    if (rank_attrs_)
+      for (int64_t position : r.out[0]->here) r.local_ints.push_back(rank_ints(position));
     if (shape_attr_ < 0 || r.out.empty() || r.out[0]->value.is_whole()) return r;
     r.shape_attr = shape_attr_;
     for (int64_t position : r.out[0]->here)
@@ -164,6 +192,7 @@ class Chooser {
   const size_t axes_;
   std::vector<SbpSignature> legal_, chosen_;
   int shape_attr_ = -1;
+  RankAttrs rank_attrs_ = nullptr;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ struct GlobalChoice {
   std::vector<const Place*> in, out;
   int shape_attr = -1;             // the attribute that holds the shape of the first output
   std::vector<Dims> local_shapes;  // its value for each hosted rank
+  std::vector<Ints> local_ints;    // of each hosted rank: attribute, value, attribute, value; what `rank_attrs_of` sets
 };
 
 GlobalChoice choose_signature(const GlobalCall& call);

@@ -11,6 +11,7 @@
 #include "eager/global_hook.h"
 #include "eager/infer.h"
 #include "eager/prepared.h"
+#include "kernels/random/request.h"
 #include "op/call.h"
 #include "op/created_like.h"
 #include "op/split_form.h"
@@ -118,9 +119,12 @@ Tensors of_rank(std::span<const Tensor> in, const std::vector<Tensors>& lists, s
 
 /// The attributes of a rank; `room` holds them where they are its own.
 const Attrs& attrs_of(const GlobalChoice& choice, const Attrs& attrs, size_t rank, Attrs& room) {
-  if (choice.shape_attr < 0) return attrs;
+  if (choice.shape_attr < 0 && choice.local_ints.empty()) return attrs;
   room = attrs;
-  room[static_cast<size_t>(choice.shape_attr)] = choice.local_shapes[rank];
+  if (choice.shape_attr >= 0) room[static_cast<size_t>(choice.shape_attr)] = choice.local_shapes[rank];
+  if (choice.local_ints.empty()) return room;
+  const Ints& changed = choice.local_ints[rank];
+  for (size_t i = 0; i < changed.size(); i += 2) room[static_cast<size_t>(changed[i])] = changed[i + 1];
   return room;
 }
 
@@ -179,9 +183,51 @@ bool lies_like(const Tensor& t, const Tensor& model, const Placement& near) {
   return true;
 }
 
+/// The element of the whole with which a part begins, where the part is a row of elements of the whole; else -1.
+int64_t first_element(const Box& part, const Dims& shape) {
+  const Dims strides = contiguous_strides(shape);
+  int64_t first = 0;
+  bool cut = false;  // an axis before has several elements
+  for (size_t a = 0; a < part.size(); ++a) {
+    if (cut && part[a].size() != shape[a]) return -1;
+    cut = cut || part[a].size() > 1;
+    first += part[a].begin * strides[a];
+  }
+  return first;
+}
+
+/// normal_ and uniform_ of a tensor whose parts are rows of its elements: each process draws the numbers of its parts only.
+bool fill_parts(const OpDef& op, const Attrs& attrs, std::span<Tensor> out) {
+  static const OpDef &normal = get_op("normal_"), &uniform = get_op("uniform_");
+  if ((&op != &normal && &op != &uniform) || !out[0].defined()) return false;
+  const GlobalTensor& g = *global_of(out[0]);
+  const Dims& shape = out[0].shape();
+  Ints begins;
+  for (int64_t position = 0; position < g.place->value.mesh.size(); ++position) {  // all processes decide alike
+    begins.push_back(first_element(local_box(g.place->value, {shape.data(), shape.size()}, position), shape));
+    if (begins.back() < 0 || begins.back() % 4) return false;
+  }
+  if (g.place->value.has_partial()) return false;
+  const Tensors parts = parts_of(out[0]);
+  for (size_t r = 0; r < parts.size(); ++r) {
+    Tensor part = parts[r];
+    t_first_drawn = begins[static_cast<size_t>(g.place->here[r])];
+    try {
+      execute_here(op, {&part, 1}, attrs, {&part, 1});
+    } catch (...) {
+      t_first_drawn = 0;
+      throw;
+    }
+    t_first_drawn = 0;
+  }
+  written(out[0]);
+  return true;
+}
+
 /// Random numbers are counted by the element's index in the whole: every process draws the whole and keeps its part.
 void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out,
                const Tensor& model) {
+  if (fill_parts(op, attrs, out)) return;
   const Placement near = without_partial(global_of(model)->place->value);
   const Place* whole = place_of(whole_on(near.mesh));
   Tensors local(in.begin(), in.end()), made(out.size());
@@ -235,6 +281,26 @@ void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::s
   }
 }
 
+/// One value everywhere: each rank makes its part, and the whole is made nowhere.
+bool create_parts(const OpDef& op, const Attrs& attrs, std::span<Tensor> out, const Tensor& model) {
+  static const OpDef &full = get_op("full"), &empty = get_op("empty");
+  if (&op != &full && &op != &empty) return false;
+  const Placement near = without_partial(global_of(model)->place->value);
+  const TensorSpec spec = infer_call(op, {}, attrs, {}).outputs[0];
+  const Place* place = place_of(near);
+  if (!lies_like(abstract_tensor(spec), model, near)) return false;
+  Tensors parts;
+  Attrs local = attrs;
+  for (int64_t position : place->here) {
+    local[static_cast<size_t>(op.attr_index("size"))] = local_dims(place, spec.shape, position);
+    Tensor part;
+    execute_here(op, {}, local, {&part, 1});
+    parts.push_back(std::move(part));
+  }
+  out[0] = make_global(spec, place, std::move(parts));
+  return true;
+}
+
 /// Ops without tensor inputs inside of a composite or a gradient: zeros_like, rand_like.
 bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   for (const Tensor& t : in)
@@ -242,7 +308,7 @@ bool create(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std
   for (const Tensor& t : out)
     if (t.defined()) return false;
   if (!t_created_like) return false;
-  run_whole(op, in, attrs, out, *t_created_like);
+  if (!create_parts(op, attrs, out, *t_created_like)) run_whole(op, in, attrs, out, *t_created_like);
   return true;
 }
 
@@ -255,7 +321,10 @@ bool run_split_form(const OpDef& op, std::span<const Tensor> in, const Attrs& at
   for (size_t i = 0; i < in.size(); ++i) stays = stays && (!global_of(in[i]) || global_of(in[i])->place == c.in[i]);
   if (stays) return false;
   GradModeGuard untracked(false);
-  Tensors made = form(in, attrs);
+  std::vector<const Placement*> places;
+  for (const Tensor& t : in) places.push_back(global_of(t) ? &global_of(t)->place->value : nullptr);
+  Tensors made = form(in, attrs, places);
+  if (made.empty()) return false;
   for (size_t k = 0; k < out.size(); ++k) out[k] = made[k];
   return true;
 }

@@ -3,6 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -12,6 +13,15 @@ static Dims shape_of(const InferCtx& c) {
   shape.push_back(c.in[1].shape[1]);
   return shape;
 }
+
+/// A table that is split by rows stays where it is: each rank looks up what it has, and what they found is added.
+static Tensors by_rows(std::span<const Tensor> in, const Attrs& attrs, std::span<const Placement* const> places) {
+  static const Op part{"_embedding_part"};
+  if (!splits(places[1], 0) || !is_floating(in[1].dtype())) return {};
+  return {part({in[0], in[1]}, {attrs[0], attrs[1], in[1].size(0)})};
+}
+
+static const RegisterSplitForm split_form{"embedding", &by_rows};
 
 static const RegisterOp op =
     OpDef("embedding")

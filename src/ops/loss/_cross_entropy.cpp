@@ -3,6 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -31,6 +32,23 @@ static void split_rows(SbpCtx& c) {
     c.add({split(axis), row}, {row, row});
   }
 }
+
+/// Scores split by classes stay where they are: their maximum, the sum of exponentials and the target's score are joined.
+static Tensors by_classes(std::span<const Tensor> in, const Attrs& attrs, std::span<const Placement* const> places) {
+  static const Op class_max{"_class_max"}, class_sums{"_class_sums"};
+  const Tensor& x = in[0];
+  const int64_t axis = x.ndim() == 1 ? 0 : 1, classes = x.size(axis);
+  if (!splits(places[0], axis)) return {};
+  const double smoothing = attrs[1].f64();
+  const Tensor top = clone(class_max({x, in[1]}, {1.0, 0.0, 0.0, 1.0, attrs[0], classes}));
+  const Tensors sums = class_sums.all({x, in[1], top}, {1.0, 0.0, 0.0, 1.0, attrs[0], classes});
+  const Tensor lse = log(sums[0]) + top;
+  Tensor loss = lse - sums[1] * Scalar(1 - smoothing);
+  if (smoothing > 0) loss = loss - sum(to(x, lse.dtype()), {axis}) * Scalar(smoothing / static_cast<double>(classes));
+  return {to(where(ne(in[1], number(attrs[0].scalar())), loss, zeros({}, lse.dtype())), x.dtype()), lse};
+}
+
+static const RegisterSplitForm split_form{"_cross_entropy", &by_classes};
 
 static const RegisterOp op = OpDef("_cross_entropy")
                                  .doc(

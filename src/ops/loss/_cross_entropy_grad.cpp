@@ -2,6 +2,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -13,6 +14,21 @@ static void split_rows(SbpCtx& c) {
     c.add({split(axis), row, row, row}, {split(axis)});
   }
 }
+
+/// Of scores that are split by classes each rank has the gradient of its own.
+static Tensors by_classes(std::span<const Tensor> in, const Attrs& attrs, std::span<const Placement* const> places) {
+  static const Op class_sums_grad{"_class_sums_grad"};
+  const Tensor &x = in[0], &lse = in[2];
+  const int64_t axis = x.ndim() == 1 ? 0 : 1, classes = x.size(axis);
+  if (!splits(places[0], axis)) return {};
+  const double smoothing = attrs[1].f64();
+  const Tensor dy = in[3] * to(ne(in[1], number(attrs[0].scalar())), in[3].dtype());
+  Tensor dx = class_sums_grad({x, in[1], lse, dy, dy * Scalar(smoothing - 1)}, {1.0, 0.0, 0.0, 1.0, attrs[0], classes});
+  if (smoothing > 0) dx = dx - unsqueeze(to(dy, x.dtype()) * Scalar(smoothing / static_cast<double>(classes)), axis);
+  return {dx};
+}
+
+static const RegisterSplitForm split_form{"_cross_entropy_grad", &by_classes};
 
 static const RegisterOp op =
     OpDef("_cross_entropy_grad")

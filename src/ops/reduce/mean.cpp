@@ -18,7 +18,7 @@ static DType mean_dtype(const InferCtx& c) {
 }
 
 /// Parts may be uneven, so that their means cannot be joined, but their sums can.
-static Tensors by_sums(std::span<const Tensor> in, const Attrs& attrs) {
+static Tensors by_sums(std::span<const Tensor> in, const Attrs& attrs, std::span<const Placement* const>) {
   static const Op sum_op{"sum"};
   const DType result = attrs[2].none() ? in[0].dtype() : attrs[2].dtype();
   const AttrValue dim = attrs[0].none() ? AttrValue(Dims{}) : attrs[0];

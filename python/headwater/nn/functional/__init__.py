@@ -57,6 +57,7 @@ from .loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from .partial_fc import partial_margin_cross_entropy
 from .pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -153,6 +154,7 @@ __all__ = [
     "normalize",
     "pad",
     "pairwise_distance",
+    "partial_margin_cross_entropy",
     "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import headwater as hw
-from headwater import Tensor
+from headwater import Tensor, recording
+from headwater.autograd import rows as by_rows
+from headwater.autograd.function import Function
+
+
+class _SparseLookUp(Function):
+    """embedding, whose gradient goes to weight.sparse_grad."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, weight: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
+        ctx.call = (weight, input, padding_idx, by_frequency)
+        return hw.embedding(input, weight, padding_idx, by_frequency)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> Any:
+        weight, input, padding_idx, by_frequency = ctx.call
+        with hw.no_grad():
+            by_rows.accumulate(weight, by_rows.RowGradient.of_lookup(weight, input, dy.detach(), padding_idx, by_frequency))
+        return None, None, None, None
 
 
 def embedding(
@@ -20,6 +40,8 @@ def embedding(
     Args:
         padding_idx: a row that gets no gradient; negative counts from the end.
         max_norm: rows that are looked up and longer than this are scaled down in `weight` first.
+        sparse: the gradient of a leaf `weight` is `weight.sparse_grad`. In a compiled step it stays dense until the optimiser's step,
+            which is fused with it.
     """
     rows = weight.shape[0]
     if padding_idx is not None:
@@ -28,10 +50,15 @@ def embedding(
         padding_idx %= rows
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
-    return hw.embedding(input, weight, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+    padding = -1 if padding_idx is None else padding_idx
+    if sparse and weight.requires_grad and weight.is_leaf and recording.current is None and hw.is_grad_enabled():
+        return _SparseLookUp.apply(input, weight, padding, scale_grad_by_freq)
+    return hw.embedding(input, weight, padding, scale_grad_by_freq, sparse)
 
 
 def _renormalise(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    if weight.is_global and any(s.is_split for s in weight.sbp):
+        raise NotImplementedError(f"embedding: max_norm needs a whole weight, but it lies as {weight.sbp}")
     with hw.no_grad():
         rows = input.reshape(-1)
         chosen = weight.index_select(0, rows)

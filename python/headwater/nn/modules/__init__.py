@@ -34,6 +34,7 @@ from .activation import (
 from .attention import MultiheadAttention
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .classes import CosineLinear, MarginCrossEntropyLoss, PartialFC
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
@@ -164,6 +165,7 @@ __all__ = [
     "ConvTranspose2d",
     "ConvTranspose3d",
     "CosineEmbeddingLoss",
+    "CosineLinear",
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
@@ -198,6 +200,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MarginCrossEntropyLoss",
     "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
@@ -218,6 +221,7 @@ __all__ = [
     "PairwiseDistance",
     "ParameterDict",
     "ParameterList",
+    "PartialFC",
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",

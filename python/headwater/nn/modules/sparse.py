@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import headwater as hw
+from headwater.autograd.rows import parts_of
 
 from .. import functional as F
 from .. import init
@@ -24,7 +25,7 @@ class _Table(Module):
     def _make(self, weight: hw.Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if weight is None:
-            self.weight = Parameter(hw.empty(shape, device=device, dtype=dtype), requires_grad=not freeze)
+            self.weight = Parameter(hw.distributed.new_table(shape, device, dtype), requires_grad=not freeze)
             self.reset_parameters()
             return
         if tuple(weight.shape) != shape:
@@ -42,7 +43,9 @@ class _Table(Module):
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with hw.no_grad():
-                self.weight[self.padding_idx].fill_(0)
+                for part, first, end in parts_of(self.weight):
+                    if first <= self.padding_idx < end:
+                        part[self.padding_idx - first].fill_(0)
 
 
 class Embedding(_Table):
@@ -51,6 +54,10 @@ class Embedding(_Table):
     Args:
         padding_idx: a row that starts at zero and gets no gradient.
         max_norm: rows that are looked up and longer than this are scaled down.
+        sparse: the gradient is `weight.sparse_grad`, of the rows that were looked up, instead of `weight.grad`; SGD without momentum,
+            Adagrad and SparseAdam step those rows only.
+
+    A weight that is split over ranks by rows stays so: each rank looks up what it has.
     """
 
     def __init__(

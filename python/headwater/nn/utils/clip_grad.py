@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import headwater as hw
 
@@ -17,6 +17,10 @@ def _listed(tensors: Tensors) -> list[hw.Tensor]:
 
 def _gradients(parameters: Tensors) -> list[hw.Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def _by_rows(parameters: Tensors) -> list[Any]:
+    return [p.sparse_grad for p in _listed(parameters) if p.sparse_grad is not None]
 
 
 def get_total_norm(
@@ -46,6 +50,8 @@ def clip_grads_with_norm_(
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _gradients(parameters):
             grad.mul_(scale)
+        for rows in _by_rows(parameters):
+            rows.mul_(scale)
 
 
 def clip_grad_norm_(
@@ -57,7 +63,11 @@ def clip_grad_norm_(
 ) -> hw.Tensor:
     """Scales the gradients so that the norm of all of them together is at most max_norm; returns the norm before."""
     parameters = _listed(parameters)
-    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    gradients, rows = _gradients(parameters), _by_rows(parameters)
+    if rows and norm_type != 2:
+        raise NotImplementedError("clip_grad_norm_: gradients by rows (sparse_grad) have a norm of order 2 only")
+    gradients += [hw.sqrt(r.square_sum()) for r in rows]
+    total = get_total_norm(gradients, norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
 
@@ -68,3 +78,5 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     with hw.no_grad():
         for grad in _gradients(parameters):
             grad.clamp_(min=-limit, max=limit)
+        for rows in _by_rows(parameters):
+            rows.parts = [(index, values.clamp(min=-limit, max=limit)) for index, values in rows.parts]

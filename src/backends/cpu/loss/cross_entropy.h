@@ -11,4 +11,7 @@ namespace hw {
 /// lse and dy of f32, or f64 if d is; target i64. Parameters: ignore_index, label_smoothing.
 LineFn find_cross_entropy_row(std::string_view op, DType d);
 
+/// For _class_max, _class_sums and _class_sums_grad in the same way. Parameters: those of ClassScores.
+LineFn find_class_scores_row(std::string_view op, DType d);
+
 }  // namespace hw

@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 struct Words {
   alignas(64) uint32_t word[kRandomChunk];
   HWY_INLINE Words(Draw draw, int64_t begin, int64_t end) {
-    fill_words(draw.seed, draw.number, static_cast<uint64_t>(begin) >> 2, (end - begin + 3) / 4, word);
+    fill_words(draw.seed, draw.number, static_cast<uint64_t>(draw.first + begin) >> 2, (end - begin + 3) / 4, word);
   }
 };
 
