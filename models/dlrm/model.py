@@ -25,7 +25,7 @@ class DLRM(nn.Module):
         super().__init__()
         config = config or Config()
         size = config.embedding
-        self.emb_l = nn.ModuleList([nn.EmbeddingBag(rows, size, mode="sum") for rows in config.tables])
+        self.emb_l = nn.ModuleList([nn.EmbeddingBag(rows, size, mode="sum", sparse=config.sparse) for rows in config.tables])
         for table in self.emb_l:
             bound = table.num_embeddings**-0.5
             nn.init.uniform_(table.weight, -bound, bound)

@@ -130,6 +130,11 @@ struct Fixing {
   void leave() { t_fixed_signature = before; }
 };
 
+/// While it lives, tensors made from nothing are ordinary ones, also within a gradient of global tensors.
+struct Ordinary {
+  const Tensor* before = nullptr;
+};
+
 /// Messages by a Python function: exchange({process: bytes}, {process: size}) -> {process: bytes}.
 class PythonMessenger final : public Messenger {
  public:
@@ -221,6 +226,10 @@ void bind_sbp(nb::module_& m) {
   nb::class_<Fixing>(m, "FixedSignature").def("__enter__", &Fixing::enter).def("__exit__", [](Fixing& f, nb::args) {
     f.leave();
   });
+  nb::class_<Ordinary>(m, "Ordinary")
+      .def(nb::init<>())
+      .def("__enter__", [](Ordinary& o) { o.before = std::exchange(t_created_like, nullptr); })
+      .def("__exit__", [](Ordinary& o, nb::args) { t_created_like = o.before; });
   m.def("fix_signature", [](const std::string& op, nb::sequence axes) {
     Fixing f;
     f.fixed.op = &get_op(op);

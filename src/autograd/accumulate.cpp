@@ -9,7 +9,8 @@
 namespace hw {
 
 static PlaceGradient g_place_gradient = nullptr;
-void set_place_gradient(PlaceGradient f) { g_place_gradient = f; }
+static bool (*g_alone)(const Tensor&) = nullptr;
+void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor&)) { g_place_gradient = f, g_alone = alone; }
 Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf) {
   return (gradient->global || leaf->global) && g_place_gradient ? g_place_gradient(gradient, leaf) : gradient;
 }
@@ -52,8 +53,9 @@ class AccumulateNode final : public GradNode {
     }
     if (!m.grad.defined()) {
       // Taken over when it is a plain tensor that only this call holds; else copied, so that nobody's later write shows in it.
-      bool ours =
-          g->use_count() <= 2 && g.contiguous() && g->storage->use_count() == 1 && g->storage->bytes() == g.nbytes();
+      // Those who hold it: the list of the engine, this call, and of a global tensor the engine's CreatedLike.
+      const bool ours = g->use_count() <= (g->global ? 3 : 2) && g.contiguous() && g->storage->use_count() == 1 &&
+                        (g->global ? g_alone(g) : g->storage->bytes() == g.nbytes());
       m.grad = graph ? g : ours ? detach(g) : detach(clone(detach(g)));
     } else if (graph) {
       m.grad = hw::add(m.grad, g);

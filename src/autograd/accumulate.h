@@ -11,7 +11,8 @@ Ref<GradNode> accumulator(const Tensor& leaf);
 Tensor add_gradients(Tensor a, const Tensor& b);
 /// Brings the gradient of a leaf to where the leaf lies, when one of them is a global tensor; set by the room that makes these.
 using PlaceGradient = Tensor (*)(const Tensor& gradient, const Tensor& leaf);
-void set_place_gradient(PlaceGradient f);
+/// `alone`: whether nobody else holds the parts of a global tensor, so that a leaf may keep them.
+void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor& global));
 Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf);  // the gradient itself where neither is global
 /// Throws unless a hook's result is like the gradient that it replaces.
 void check_hook_result(const Tensor& result, DType dtype, const Dims& shape);

@@ -14,6 +14,7 @@ DIFFERENT = {"Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer"
 ALSO_DIFFERENT = {"F.normalize", "Module.forward", "Module.state_dict", "Module.share_memory"}
 # A sampler may still name its data here, as in older torch; a generator is looked up at each call.
 ALSO_DIFFERENT |= {"data.Sampler", "data.random_split"}
+OWN = {"CosineLinear", "MarginCrossEntropyLoss", "PartialFC", "partial_margin_cross_entropy"}  # torch has none of these
 
 
 def arguments(function):
@@ -25,8 +26,8 @@ def arguments(function):
 
 
 PAIRS = (
-    [(n, getattr(nn, n), getattr(torch.nn, n)) for n in nn.modules.__all__ if isinstance(getattr(nn, n), type)]
-    + [(f"F.{n}", getattr(F, n), getattr(torch.nn.functional, n)) for n in F.__all__]
+    [(n, getattr(nn, n), getattr(torch.nn, n)) for n in nn.modules.__all__ if isinstance(getattr(nn, n), type) and n not in OWN]
+    + [(f"F.{n}", getattr(F, n), getattr(torch.nn.functional, n)) for n in F.__all__ if n not in OWN]
     + [
         (n, getattr(init, n), getattr(torch.nn.init, n))
         for n in dir(init)

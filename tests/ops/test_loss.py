@@ -47,6 +47,28 @@ op_test("cross_entropy", torch=F.cross_entropy, dtypes=FLOATS, grad=True, grad2=
                 (lambda h: h.cross_entropy(h.ones(2, 3), h.tensor([0, 1]), label_smoothing=2), ValueError, "label_smoothing")])
 
 
+def margin_loss(cosines, target, margin1=1.0, margin2=0.5, margin3=0.0, scale=64.0, reduction="mean", ignore_index=-100):
+    """The formula of the ArcFace paper, in torch."""
+    counts = target != ignore_index
+    column = torch.where(counts, target, 0).unsqueeze(1)
+    angle = torch.acos(cosines.double().gather(1, column).clamp(-1 + 1e-7, 1 - 1e-7))
+    scores = scale * cosines.double().scatter(1, column, torch.cos(margin1 * angle + margin2) - margin3)
+    loss = F.cross_entropy(scores, target, reduction=reduction, ignore_index=ignore_index)
+    return loss.to(cosines.dtype)
+
+
+COSINES = lambda *shape: uniform(-0.95, 0.95, *shape)  # noqa: E731
+op_test("margin_cross_entropy", torch=margin_loss, dtypes=("float32", "float64"), grad=True,
+        samples=lambda: [Sample(COSINES(3, 5), classes(0, 4, 2), scale=4.0), Sample(COSINES(4, 67), classes(0, 66, -100, 2)),
+                         Sample(COSINES(3, 5), classes(0, 4, 4), margin2=0.0, margin3=0.35, scale=8.0, reduction="sum"),
+                         Sample(COSINES(3, 9), classes(1, 8, 2), margin1=1.3, margin2=0.2, margin3=0.1, scale=8.0, reduction="none"),
+                         Sample(COSINES(3, 5), classes(0, 4, 2), margin2=0.0, scale=2.0)],
+        errors=[(lambda h: h.margin_cross_entropy(h.ones(2, 3), h.tensor([0, 3])), IndexError, "target 3 is out of range for 3 classes"),
+                (lambda h: h.margin_cross_entropy(h.ones(2, 3), h.tensor([0])), RuntimeError, "target must have shape"),
+                (lambda h: h.margin_cross_entropy(h.ones(2, 3), h.tensor([0, 1]), scale=0.0), ValueError, "scale must be positive"),
+                (lambda h: h.margin_cross_entropy(h.ones(2, 3), h.tensor([0, 1]), reduction="all"), ValueError, "reduction must be")])
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("kind", ["weights", "probabilities", "weighted probabilities"])

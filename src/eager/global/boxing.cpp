@@ -252,6 +252,15 @@ static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
   return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
 }
 
-[[maybe_unused]] static const bool g_installed = (set_whole_of_global(&whole_of), set_place_gradient(&like_leaf), true);
+static bool holds_alone(const Tensor& t) {
+  const GlobalTensor& g = *global_of(t);
+  if (g.use_count() != 1 || g.moved) return false;
+  for (const Tensor& p : g.parts)
+    if (p->use_count() != 1 || p->storage->use_count() != 1 || !p.contiguous()) return false;
+  return true;
+}
+
+[[maybe_unused]] static const bool g_installed = (set_whole_of_global(&whole_of),
+                                                  set_place_gradient(&like_leaf, &holds_alone), true);
 
 }  // namespace hw

@@ -90,7 +90,9 @@ class _MarginOverClasses(Function):
         if ctx.saved is None:
             raise RuntimeError("partial_margin_cross_entropy keeps what backward needs for one backward pass only")
         (table, xs, ranks, sums), ctx.saved = ctx.saved, None
-        found = [c.gradients(x, s, d) for c, x, s, d in zip(ranks, xs, sums, _each_rank(dy, table), strict=True)]
+        dys = _each_rank(dy, table)
+        with hw.no_grad(), _C.Ordinary():
+            found = [c.gradients(x, s, d) for c, x, s, d in zip(ranks, xs, sums, dys, strict=True)]
         dx = _joined([d for d, _ in found], table, hw.partial_sum)
         if not ctx.needs_input_grad[1]:
             return dx, None, None, None, None, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import headwater as hw
-from headwater import Tensor, recording
+from headwater import Tensor, _C, recording
 from headwater.autograd import rows as by_rows
 from headwater.autograd.function import Function
 
@@ -21,7 +21,7 @@ class _SparseLookUp(Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> Any:
         weight, input, padding_idx, by_frequency = ctx.call
-        with hw.no_grad():
+        with hw.no_grad(), _C.Ordinary():
             by_rows.accumulate(weight, by_rows.RowGradient.of_lookup(weight, input, dy.detach(), padding_idx, by_frequency))
         return None, None, None, None
 
