@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table_programs import head, train_head
 
 import headwater as hw
 import headwater.nn.functional as F
@@ -79,47 +80,12 @@ def test_scores_are_not_gathered():
     assert hw.memory.stats()["peak_allocated"] - before < (8 << 18) * 4 * 1.1  # the gradient alone
 
 
-def head(mesh, classes, rate, **options):
-    hw.manual_seed(3)
-    if mesh is None:
-        return nn.PartialFC(8, classes, rate, scale=8.0, **options)
-    with hw.distributed.tables_on(mesh, [S(0) if name != "data" else B for name in mesh.names]):
-        return nn.PartialFC(8, classes, rate, scale=8.0, **options)
-
-
-OPTIMIZERS = {"sgd": lambda p: hw.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=1e-3), "adagrad": lambda p: hw.optim.Adagrad(p, lr=0.1),
-              "adam": lambda p: hw.optim.SparseAdam(p, lr=0.01)}
-
-
-def train(mesh, classes, rate, optimizer, sbp=B, steps=3, clip=None):
-    """Losses, the weight and that of a layer before it at the end."""
-    fc, before = head(mesh, classes, rate), nn.Linear(8, 8)
-    if mesh is not None:
-        before = before.to_global(mesh, [B] * mesh.ndim)
-    steppers = [OPTIMIZERS[optimizer](fc.parameters()), hw.optim.SGD(before.parameters(), lr=0.1)]
-    rng, losses = np.random.default_rng(0), []
-    for _ in range(steps):
-        x, t = hw.tensor(rng.standard_normal((6, 8)).astype("float32")), hw.tensor(rng.integers(0, classes, 6))
-        if mesh is not None:
-            x, t = x.to_global(mesh, sbp), t.to_global(mesh, sbp)
-        for o in steppers:
-            o.zero_grad()
-        loss = fc(before(x), t)
-        loss.backward()
-        if clip:
-            nn.utils.clip_grad_norm_([*fc.parameters(), *before.parameters()], clip)
-        for o in steppers:
-            o.step()
-        losses.append(loss.item())
-    return losses, fc.weight.detach().full().numpy(), before.weight.detach().full().numpy()
-
-
 @pytest.mark.parametrize("classes", [40, 43])
 @pytest.mark.parametrize(("optimizer", "rate"), [("sgd", 0.3), ("adagrad", 0.3), ("adam", 0.3), ("sgd", 1.0)])
 def test_partial_fc_does_not_depend_on_the_mesh(classes, optimizer, rate):
-    want = train(None, classes, rate, optimizer, clip=3.0)
+    want = train_head(None, classes, rate, optimizer, clip=3.0)
     for mesh, sbp in ((MESHES[1], B), (MESHES[2], S(0)), (MESHES[4], B), (GRID, [S(0), B])):
-        got = train(mesh, classes, rate, optimizer, sbp, clip=3.0)
+        got = train_head(mesh, classes, rate, optimizer, sbp, clip=3.0)
         for a, b in zip(got, want, strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-6, atol=5e-7)
 
@@ -159,7 +125,7 @@ def test_a_rank_without_a_sampled_class():
     """Of three classes on four ranks one rank has none; at a small rate others have only some of the targets, or nothing."""
     hw.manual_seed(0)
     for classes in (3, 5):
-        want, got = (train(mesh, classes, 1e-6, "sgd", steps=2) for mesh in (None, MESHES[4]))
+        want, got = (train_head(mesh, classes, 1e-6, "sgd", steps=2) for mesh in (None, MESHES[4]))
         np.testing.assert_allclose(got[1], want[1], rtol=1e-5, atol=1e-6)
 
 

@@ -1,13 +1,15 @@
 """Embedding tables split by rows over ranks: never whole anywhere, with gradients of the used rows on the rank that holds them."""
 
+import json
+
 import numpy as np
 import pytest
+from ranks import launch, needs_mpi
+from table_programs import SPARSE, train_dlrm, train_head
 
 import headwater as hw
 import headwater.nn.functional as F
 from headwater import nn
-from models.dlrm.config import Config
-from models.dlrm.model import DLRM
 
 B, S = hw.broadcast, hw.split
 MESHES = {n: hw.mesh("cpu", n) for n in (1, 2, 4)}
@@ -80,54 +82,16 @@ def test_no_rank_holds_the_whole_table():
     assert state["exp_avg"].sbp == [S(0)] and state["exp_avg"].to_local(1).shape == (1 << 15, 32)
 
 
-def make_dlrm(mesh, sparse):
-    config = Config(dense=4, embedding=8, tables=(50, 23, 31), bottom=(16,), top=(16,), sparse=sparse)
-    hw.manual_seed(0)
-    if mesh is None:
-        return DLRM(config)
-    split = [S(0) if i == mesh.ndim - 1 else B for i in range(mesh.ndim)]
-    with hw.distributed.tables_on(mesh, split):
-        model = DLRM(config)
-    return model.to_global(mesh, {"emb_l.*": split})
-
-
-def train(mesh, optimizer, sparse, steps=3):
-    model = make_dlrm(mesh, sparse)
-    tables = [t.weight for t in model.emb_l]
-    rest = [p for p in model.parameters() if not any(p is t for t in tables)]
-    steppers = [optimizer(tables), hw.optim.SGD(rest, lr=0.1)]
-    rng, losses = np.random.default_rng(0), []
-    for _ in range(steps):
-        dense = hw.tensor(rng.standard_normal((6, 4)).astype("float32"))
-        ids = hw.tensor(np.stack([rng.integers(0, rows, (6, 2)) for rows in (50, 23, 31)]))
-        y = hw.tensor(rng.integers(0, 2, (6, 1)).astype("float32"))
-        if mesh is not None:
-            rows = [S(0) if i == 0 else B for i in range(mesh.ndim)]
-            dense, y, ids = dense.to_global(mesh, rows), y.to_global(mesh, rows), ids.to_global(mesh, [S(1) if s == S(0) else B for s in rows])
-        for o in steppers:
-            o.zero_grad()
-        loss = F.binary_cross_entropy(model(dense, ids), y)
-        loss.backward()
-        for o in steppers:
-            o.step()
-        losses.append(loss.item())
-    return losses, [t.detach().full().numpy() for t in tables]
-
-
-SPARSE = {"sgd": lambda p: hw.optim.SGD(p, lr=0.5), "adagrad": lambda p: hw.optim.Adagrad(p, lr=0.1),
-          "lazy adam": lambda p: hw.optim.SparseAdam(p, lr=0.01)}
-
-
 @pytest.mark.parametrize("name", SPARSE)
 def test_dlrm_with_split_tables(name):
-    want = train(None, SPARSE[name], True)
+    want = train_dlrm(None, SPARSE[name], True)
     if name != "lazy adam":  # of which the others know no difference to dense gradients
-        dense = train(None, SPARSE[name], False)
+        dense = train_dlrm(None, SPARSE[name], False)
         np.testing.assert_allclose(want[0], dense[0], rtol=1e-6)
         for a, b in zip(want[1], dense[1], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     for mesh in (MESHES[2], MESHES[4], GRID):
-        got = train(mesh, SPARSE[name], True)
+        got = train_dlrm(mesh, SPARSE[name], True)
         np.testing.assert_allclose(got[0], want[0], rtol=3e-6)
         for a, b in zip(got[1], want[1], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-6)
@@ -173,3 +137,17 @@ def test_gradients_by_rows_add_up_and_are_scaled():
     assert rows.square_sum().item() == (want**2).sum() and rows.parts[0][0].tolist() == [1, 2, 8]
     nn.utils.clip_grad_norm_(table.parameters(), 1.0)
     np.testing.assert_allclose(table.weight.sparse_grad.to_dense().numpy(), want / np.linalg.norm(want), rtol=1e-5)
+
+
+@needs_mpi
+def test_two_processes_compute_what_one_with_two_ranks_does(tmp_path):
+    """A sampled classifier and tables, each process with its half."""
+    out = tmp_path / "found.json"
+    run = launch(2, "tables.py", out)
+    assert run.returncode == 0, run.stderr[-3000:]
+    found = json.loads(out.read_text())
+    mesh = MESHES[2]
+    for here, there in ((train_head(mesh, 43, 0.3, "sgd"), found["head"]), (train_dlrm(mesh, SPARSE["adagrad"], True), found["dlrm"])):
+        assert json.loads(json.dumps([np.asarray(x).tolist() for x in here[:1]])) == there[:1]
+    np.testing.assert_array_equal(np.float32(found["head"][1]), train_head(mesh, 43, 0.3, "sgd")[1])
+    assert found["rows"] == [[0, 22], [22, 43]] and found["hosted"] == [1, 1]
