@@ -43,7 +43,7 @@ class _Classes:
             place = hw.searchsorted(self.index, place)
         self.target = hw.where(mine, place, hw.full_like(place, -1))
         self.inverse = 1 / hw.linalg_vector_norm(part, 2, [1], keepdim=True).clamp(min=EPS)
-        self.centres = part * self.inverse
+        self.centres = part * self.inverse if self.index is None else part.mul_(self.inverse)
 
     def scores(self, x: Tensor, options: dict[str, float]) -> Tensor:
         """The greatest score of each row."""
@@ -62,10 +62,10 @@ class _Classes:
         """This rank's share of the gradient of x, and the gradient of its rows of the table."""
         back = _C.op_function_of("_class_sums_grad", False)
         d = back(self.cosines, self.target, self.top, dy / sums, -dy, **self.options)
+        along = (d * self.cosines).sum(0).unsqueeze(1)  # of each class: its gradient times its centre
         del self.cosines
-        rows = hw.matmul(d.t(), x)
-        along = (rows * self.centres).sum(1, keepdim=True)
-        return hw.matmul(d, self.centres), rows.sub_(self.centres * along).mul_(self.inverse)
+        dx, rows = hw.matmul(d, self.centres), hw.matmul(d.t(), x)
+        return dx, rows.addcmul_(self.centres, along, value=-1).mul_(self.inverse)
 
 
 class _MarginOverClasses(Function):

@@ -1,4 +1,4 @@
-// index_put_ with accumulate and index_add by whole rows: what the gradients of indexing and index_select call.
+// index_put_, index_add and index_copy by whole rows: what the gradients of indexing and index_select call, and x[rows] = y.
 #include <cstring>
 
 #include "backends/cpu/index/rows.h"
@@ -12,10 +12,11 @@ namespace {
 
 class AddRows final : public Kernel {
  public:
-  AddRows(const KernelRequest& r, IndexPlan plan, Rows rows, size_t values)
+  AddRows(const KernelRequest& r, IndexPlan plan, Rows rows, size_t values, bool adds)
       : plan_(std::move(plan)),
         rows_(rows),
         values_(values),
+        adds_(adds),
         dtype_(r.outputs[0].dtype),
         count_(r.outputs[0].numel()) {}
   size_t scratch_bytes() const override { return plan_.scratch_bytes(); }
@@ -54,7 +55,9 @@ class AddRows final : public Kernel {
     for (int64_t i = 0; i < plan_.count; ++i) {
       T* __restrict to = y + offsets[i];
       const T* __restrict from = v + i * rows_.y_step;
-      if (from_step == 1 && to_step == 1) {
+      if (!adds_) {
+        copy(to, to_step, from, from_step, begin, end);
+      } else if (from_step == 1 && to_step == 1) {
         for (int64_t k = begin; k < end; ++k) to[k] = added(to[k], from[k]);
       } else {
         for (int64_t k = begin; k < end; ++k) to[k * to_step] = added(to[k * to_step], from[k * from_step]);
@@ -62,14 +65,23 @@ class AddRows final : public Kernel {
     }
   }
 
+  template <class T>
+  static void copy(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t begin, int64_t end) {
+    if (from_step == 1 && to_step == 1)
+      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(T));
+    else
+      for (int64_t k = begin; k < end; ++k) to[k * to_step] = from[k * from_step];
+  }
+
   IndexPlan plan_;
   Rows rows_;
   size_t values_;
+  bool adds_;
   DType dtype_;
   int64_t count_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& r, IndexPlan plan, size_t values, std::string& why_not) {
+std::unique_ptr<Kernel> make(const KernelRequest& r, IndexPlan plan, size_t values, bool adds, std::string& why_not) {
   Rows rows;
   const TensorSpec &x = r.inputs[0], &y = r.outputs[0];
   if (x.dtype != y.dtype || r.inputs[values].dtype != y.dtype) {
@@ -79,15 +91,20 @@ std::unique_ptr<Kernel> make(const KernelRequest& r, IndexPlan plan, size_t valu
   } else if (!rows.make(plan)) {
     why_not = "the axes that are not indexed do not form rows";
   } else {
-    return std::make_unique<AddRows>(r, std::move(plan), rows, values);
+    return std::make_unique<AddRows>(r, std::move(plan), rows, values, adds);
   }
   return nullptr;
 }
 
 std::unique_ptr<Kernel> prepare_put(const KernelRequest& r, std::string& why_not) {
-  if (r.attrs[0].truth())
-    return make(r, make_index_plan(r.outputs[0], r.inputs[1], r.inputs.subspan(2), 2), 1, why_not);
-  why_not = "only with accumulate";
+  return make(r, make_index_plan(r.outputs[0], r.inputs[1], r.inputs.subspan(2), 2), 1, r.attrs[0].truth(), why_not);
+}
+
+std::unique_ptr<Kernel> prepare_copy(const KernelRequest& r, std::string& why_not) {
+  const int64_t axis = normalize_axis(r.attrs[0].i64(), r.outputs[0].ndim());
+  if (!r.inputs[1].shape.empty())
+    return make(r, make_index_plan(r.outputs[0], r.inputs[2], r.inputs[1], 1, axis), 2, false, why_not);
+  why_not = "needs a 1-d index";
   return nullptr;
 }
 
@@ -98,10 +115,11 @@ std::unique_ptr<Kernel> prepare_add(const KernelRequest& r, std::string& why_not
     return nullptr;
   }
   const int64_t axis = normalize_axis(r.attrs[0].i64(), r.outputs[0].ndim());
-  return make(r, make_index_plan(r.outputs[0], r.inputs[2], index, 1, axis), 2, why_not);
+  return make(r, make_index_plan(r.outputs[0], r.inputs[2], index, 1, axis), 2, true, why_not);
 }
 
 const RegisterKernel put({"index_put_", "cpu", DeviceType::CPU, 10, &prepare_put});
+const RegisterKernel copy({"index_copy", "cpu", DeviceType::CPU, 10, &prepare_copy});
 const RegisterKernel add({"index_add", "cpu", DeviceType::CPU, 10, &prepare_add});
 
 }  // namespace
