@@ -113,7 +113,8 @@ def main() -> None:
     o = parser.parse_args()
     if o.child:
         return measure(o)
-    print(f"load {os.getloadavg()[0]:.1f} before\n\n| case | 1 rank | 2 ranks | ratio | memory of a rank | ratio | last loss | losses differ by |")
+    print(f"load {os.getloadavg()[0]:.1f} before\n")
+    print("| case | 1 rank | 2 ranks | ratio | memory of a rank | ratio | last loss | losses differ by |")
     print("|---|---:|---:|---|---|---|---|---|")
     for case in o.only.split(","):
         found: dict[int, list[dict[str, Any]]] = {1: [], 2: []}

@@ -69,7 +69,8 @@ def train_dlrm(mesh, optimizer, sparse, steps=3):
         y = hw.tensor(rng.integers(0, 2, (6, 1)).astype("float32"))
         if mesh is not None:
             rows = [S(0) if i == 0 else B for i in range(mesh.ndim)]
-            dense, y, ids = dense.to_global(mesh, rows), y.to_global(mesh, rows), ids.to_global(mesh, [S(1) if s == S(0) else B for s in rows])
+            dense, y = dense.to_global(mesh, rows), y.to_global(mesh, rows)
+            ids = ids.to_global(mesh, [S(1) if s == S(0) else B for s in rows])
         for o in steppers:
             o.zero_grad()
         loss = F.binary_cross_entropy(model(dense, ids), y)

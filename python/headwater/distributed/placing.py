@@ -50,7 +50,8 @@ def new_table(shape: Sequence[int], device: Any = None, dtype: Any = None) -> hw
     """What a layer fills with its table: empty, and global within `tables_on`."""
     if _tables.place is None:
         return hw.empty(tuple(shape), device=device, dtype=dtype)
-    return empty(shape, *_tables.place, dtype=dtype)
+    mesh, sbp = _tables.place
+    return empty(shape, mesh, sbp, dtype)
 
 
 def _chooser(mesh: Any, sbp: Any) -> Callable[[str, hw.Tensor], Any]:

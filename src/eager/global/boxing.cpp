@@ -260,7 +260,7 @@ static bool holds_alone(const Tensor& t) {
   return true;
 }
 
-[[maybe_unused]] static const bool g_installed = (set_whole_of_global(&whole_of),
-                                                  set_place_gradient(&like_leaf, &holds_alone), true);
+[[maybe_unused]] static const bool g_installed =
+    (set_whole_of_global(&whole_of), set_place_gradient(&like_leaf, &holds_alone), true);
 
 }  // namespace hw

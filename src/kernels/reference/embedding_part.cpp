@@ -139,8 +139,8 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& r, std::string&) {
 }
 
 const RegisterKernel look_up({"_embedding_part", "reference", DeviceType::CPU, kReferencePriority, &prepare<LookUp>});
-const RegisterKernel gradient(
-    {"_embedding_part_grad", "reference", DeviceType::CPU, kReferencePriority, &prepare<Gradient>});
+const RegisterKernel gradient({"_embedding_part_grad", "reference", DeviceType::CPU, kReferencePriority,
+                               &prepare<Gradient>});
 
 }  // namespace
 

@@ -19,7 +19,8 @@ static const RegisterSplitForm rank_attrs{"_embedding_part", &set_first_row};
 
 static const RegisterOp op =
     OpDef("_embedding_part")
-        .doc("As embedding, where `weight` holds rows first, first + 1, ... of a table of `rows` rows: others are zero.")
+        .doc(
+            "As embedding, where `weight` holds rows first, first + 1, ... of a table of `rows` rows: others are zero.")
         .in("input", "row numbers", index_types)
         .in("weight", "[some rows, features]", floating)
         .attr("padding_idx", int64_t{-1}, "a row without gradient; -1: none")

@@ -8,9 +8,8 @@ static const RegisterSplitForm rank_attrs{"_class_max", &set_first_class};
 
 static const RegisterOp op =
     class_attributes(OpDef("_class_max")
-                         .doc(
-                             "The greatest of the scores z of each row: z = scale x, but for the target scale "
-                             "(cos(margin1 acos(x) + margin2) - margin3).")
+                         .doc("The greatest of the scores z of each row: z = scale x, but for the target scale "
+                              "(cos(margin1 acos(x) + margin2) - margin3).")
                          .in("input", "scores [N, C, ...] or [C]", floating)
                          .in("target", "classes [N, ...] or []", integral))
         .out("top")

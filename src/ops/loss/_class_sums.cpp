@@ -8,16 +8,18 @@ namespace hw {
 static const RegisterSplitForm rank_attrs{"_class_sums", &set_first_class};
 
 static const RegisterOp op =
-    class_attributes(OpDef("_class_sums")
-                         .doc(
-                             "sum(exp(z - shift)) over the classes, and z of the target, 0 where it is not among them; "
-                             "z as in _class_max.")
-                         .in("input", "scores [N, C, ...] or [C]", floating)
-                         .in("target", "classes [N, ...] or []", integral)
-                         .in("shift", "at least the greatest z of the row", floating))
+    class_attributes(
+        OpDef("_class_sums")
+            .doc("sum(exp(z - shift)) over the classes, and z of the target, 0 where it is not among them; "
+                 "z as in _class_max.")
+            .in("input", "scores [N, C, ...] or [C]", floating)
+            .in("target", "classes [N, ...] or []", integral)
+            .in("shift", "at least the greatest z of the row", floating))
         .out("sum")
         .out("score")
-        .infer([](const InferCtx& c) -> std::vector<TensorSpec> { return {class_row(c), class_row(c)}; })
+        .infer([](const InferCtx& c) -> std::vector<TensorSpec> {
+          return {class_row(c), class_row(c)};
+        })
         .internal()
         .autocast(Autocast::F32)
         .sbp([](SbpCtx& c) { split_classes(c, partial_sum()); })

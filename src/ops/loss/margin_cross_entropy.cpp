@@ -8,14 +8,17 @@ namespace hw {
 static const RegisterOp op =
     OpDef("margin_cross_entropy")
         .doc(
-            "Returns the cross-entropy of softmax(z) against class indices, where z = scale * input, except that of the "
+            "Returns the cross-entropy of softmax(z) against class indices, where z = scale * input, except that of "
+            "the "
             "target, z = scale * (cos(margin1 * acos(input) + margin2) - margin3). SphereFace has margin1 > 1 (Liu et "
-            "al., CVPR 2017), ArcFace margin2 = 0.5, CosFace margin3 = 0.35 (Wang et al., CVPR 2018); the combination is "
+            "al., CVPR 2017), ArcFace margin2 = 0.5, CosFace margin3 = 0.35 (Wang et al., CVPR 2018); the combination "
+            "is "
             "that of Deng et al., \"ArcFace: Additive angular margin loss for deep face recognition\", CVPR 2019. A "
             "tensor split by classes stays so: only the maximum, the sum and the target's score of each row are "
             "exchanged. No second derivative.")
         .example(
-            ">>> hw.margin_cross_entropy(hw.tensor([[0.5, 0.5]]), hw.tensor([1]), margin2=0.0, scale=1.0)\ntensor(0.6931)")
+            ">>> hw.margin_cross_entropy(hw.tensor([[0.5, 0.5]]), hw.tensor([1]), margin2=0.0, "
+            "scale=1.0)\ntensor(0.6931)")
         .in("input", "cosines [N, C, ...] or [C]", floating)
         .in("target", "classes [N, ...] or []", integral)
         .attr("margin1", 1.0, "factor of the target's angle")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import headwater as hw
-from headwater import Tensor, _C, recording
+from headwater import _C, Tensor, recording
 from headwater.autograd import rows as by_rows
 from headwater.autograd.function import Function
 
