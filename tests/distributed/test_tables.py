@@ -36,6 +36,8 @@ def test_look_up_and_gradient(rows, mesh, weight, ids, options):
     got = F.embedding(IDS.to_global(mesh, ids), many, **options)
     (got * got).sum().backward()
     assert hw.equal(got.detach().full(), want.detach())
+    ids = ids if isinstance(ids, list) else [ids]
+    assert all(s == i for s, i in zip(got.sbp, ids, strict=True) if i.is_split), "the result lies as the input does"
     if options.get("sparse"):
         assert many.grad is None
         close(many.sparse_grad.to_dense().full(), one.grad)

@@ -26,6 +26,16 @@ class _SparseLookUp(Function):
         return None, None, None, None
 
 
+def _joined(found: Tensor, input: Tensor, axes: int) -> Tensor:
+    """What ranks found in their parts of a table, added up and lying as the input does, of which `axes` axes are left. Left alone it would
+    be partial until some op needs its value, which may then be an op that moves more than this."""
+    if not (found.is_global and input.is_global):
+        return found
+    pairs = list(zip(found.sbp, input.sbp, strict=True))
+    want = [i if f.is_partial and i.is_split and i.axis < axes else f for f, i in pairs]
+    return found if want == [f for f, _ in pairs] else found.to_global(found.mesh, want)
+
+
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -43,6 +53,18 @@ def embedding(
         sparse: the gradient of a leaf `weight` is `weight.sparse_grad`. In a compiled step it stays dense until the optimiser's step,
             which is fused with it.
     """
+    return _joined(_look_up(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse), input, input.ndim)
+
+
+def _look_up(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None,
+    max_norm: float | None,
+    norm_type: float,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+) -> Tensor:
     rows = weight.shape[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
@@ -94,10 +116,10 @@ def embedding_bag(
         raise NotImplementedError(f"embedding_bag: per_sample_weights needs mode='sum', got {mode!r}")
     if input.ndim == 2 and offsets is None and mode != "max" and padding_idx is None:
         bags, length = input.shape  # bags of one length: a sum along an axis
-        rows = embedding(input, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+        rows = _look_up(input, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.reshape(bags, length, 1)
-        out = rows.squeeze(1) if length == 1 else rows.sum(1)
+        out = _joined(rows.squeeze(1) if length == 1 else rows.sum(1), input, 1)
         return out / max(length, 1) if mode == "mean" and length != 1 else out
     flat, bag, bags = _bags(input, offsets, include_last_offset)
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
