@@ -4,6 +4,7 @@
 #include "autograd/journal.h"
 #include "autograd/mode.h"
 #include "base/error.h"
+#include "op/created_like.h"
 #include "op/math.h"
 
 namespace hw {
@@ -36,7 +37,9 @@ class AccumulateNode final : public GradNode {
       check_hook_result(changed, leaf_.dtype(), leaf_.shape());
       g = changed;
     }
-    add(m, g);
+    // Who holds it if nobody else does: this call, the engine's list, and the engine's CreatedLike of a global tensor.
+    auto is_g = [&](const Tensor* t) { return uint32_t{t && t->body() == g.body()}; };
+    add(m, g, 1 + is_g(&dy[0]) + is_g(t_created_like));
     for (size_t i = 0; i < m.post_hooks.size(); ++i) {
       Ref<GradHook> hook = m.post_hooks[i];
       if (!hook->removed) hook->call(leaf_);
@@ -45,7 +48,7 @@ class AccumulateNode final : public GradNode {
   }
 
  private:
-  void add(GradMeta& m, const Tensor& g) {
+  void add(GradMeta& m, const Tensor& g, uint32_t holders) {
     bool graph = t_grad_mode.enabled;
     if (t_grad_journal) [[unlikely]] {
       t_grad_journal->reading(leaf_);
@@ -53,8 +56,7 @@ class AccumulateNode final : public GradNode {
     }
     if (!m.grad.defined()) {
       // Taken over when it is a plain tensor that only this call holds; else copied, so that nobody's later write shows in it.
-      // Those who hold it: the list of the engine, this call, and of a global tensor the engine's CreatedLike.
-      const bool ours = g->use_count() <= (g->global ? 3 : 2) && g.contiguous() && g->storage->use_count() == 1 &&
+      const bool ours = g->use_count() <= holders && g.contiguous() && g->storage->use_count() == 1 &&
                         (g->global ? g_alone(g) : g->storage->bytes() == g.nbytes());
       m.grad = graph ? g : ours ? detach(g) : detach(clone(detach(g)));
     } else if (graph) {

@@ -168,3 +168,21 @@ def test_memory_comes_back(work):
         work()
     gc.collect()
     assert hw.memory.stats()["allocated"] - before < 80_000  # one result has 40,000 bytes
+
+
+@pytest.mark.parametrize("sbp", [None, hw.broadcast, hw.split(0)], ids=str)
+@pytest.mark.parametrize("replaces", [False, True])
+def test_what_a_hook_keeps_is_not_the_leafs_gradient(sbp, replaces):
+    """A leaf takes over a gradient that nobody else holds; a hook's may be held by its user."""
+    x = hw.ones(4)
+    x = (x if sbp is None else x.to_global(hw.mesh("cpu", 2), sbp)).requires_grad_()
+    kept = []
+
+    def hook(g):
+        kept.append(g * 2 if replaces else g)
+        return kept[-1] if replaces else None
+
+    x.register_hook(hook)
+    (x * 3).sum().backward()
+    x.grad.zero_()
+    assert kept[0].tolist() == [6.0 if replaces else 3.0] * 4
