@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 SHAPES = ((), (3,), (2, 3), (3, 2), (2, 2, 3), (1, 3), (4,))
-UNARY = ("sin", "cos", "tanh", "sigmoid", "square", "neg", "clone", "exp", "contiguous")
+UNARY = ("sin", "cos", "tanh", "sigmoid", "square", "neg", "clone", "exp")
 BINARY = ("add", "sub", "mul", "maximum")
 UNARY_INPLACE = ("sin_", "tanh_", "neg_", "zero_", "sigmoid_", "square_")
 BINARY_INPLACE = ("add_", "mul_", "sub_", "copy_")
@@ -76,19 +76,16 @@ class Drawing:
     def view(self, i: int) -> Step:
         r, x = self.r, self.values[i]
         n, shape = x.ndim, tuple(x.shape)
-        kinds = ["unsqueeze", "view_as_self", "reshape", "expand", "detach"]
+        # Not reshape, flatten, contiguous: whether they share memory depends on strides, which are not torch's in all results.
+        kinds = ["unsqueeze", "expand", "detach"]
         if n:
-            kinds += ["select", "narrow", "slice", "get", "transpose", "flatten", "squeeze", "movedim"] * 2
+            kinds += ["select", "narrow", "slice", "get", "transpose", "squeeze", "movedim"] * 2
         if n >= 2:
             kinds += ["transpose", "diagonal", "permute", "t_like"]
         kind = r.choice(kinds)
         axis = r.randrange(n) if n else 0
         if kind == "unsqueeze":
             return Step("unsqueeze", (i,), (r.randrange(n + 1),))
-        if kind == "view_as_self":
-            return Step("view", (i,), shape or (1,))
-        if kind == "reshape":
-            return Step("reshape", (i,), (-1,))
         if kind == "expand":
             return Step("expand", (i,), (2, *shape))
         if kind == "select":
