@@ -48,6 +48,10 @@ from .overloads import install as _install_overloads  # noqa: E402
 _install_overloads(globals(), Tensor)
 _install_aliases(globals(), Tensor)
 
+from . import linalg  # noqa: E402
+
+linalg.install(globals(), Tensor)
+
 from . import _global  # noqa: E402
 from ._global import broadcast as broadcast  # noqa: E402
 from ._global import (  # noqa: E402

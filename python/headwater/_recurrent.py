@@ -19,7 +19,7 @@ def lstm(input: Any, hx: Sequence[Any], params: Sequence[Any], has_biases: bool,
     """Long short-term memory over a sequence; returns (output, h_n, c_n).
 
     Shapes: input [L, N, in] ([N, L, in] with batch_first); hx = (h_0, c_0), each [num_layers * directions, N, H];
-    params: w_ih, w_hh[, b_ih, b_hh] for each layer and direction.
+    params: w_ih, w_hh[, b_ih, b_hh] for each layer and direction; where h_0 is narrower than c_0, a last w_hr projects h.
     """
     if len(hx) != 2:
         raise RuntimeError(f"lstm: hx must be (h_0, c_0), got {len(hx)} tensors")

@@ -10,7 +10,7 @@ from . import _C
 
 
 class Extreme(namedtuple("Extreme", ["values", "indices"])):
-    """What max, min and median along an axis return."""
+    """What max, min, median and nanmedian along an axis return."""
 
     __module__ = "headwater.return_types"
 
@@ -97,6 +97,8 @@ def install(namespace: dict[str, Any], tensor: type) -> None:
                            "The smallest element of all, the smallest along an axis with its index, or the smaller of two."),
         "median": _along_axis("median", "median", None, "median(input), median(input, dim, keepdim=False)\n\n"
                               "The lower median of all elements, or along an axis with its index."),
+        "nanmedian": _along_axis("nanmedian", "nanmedian", None, "nanmedian(input), nanmedian(input, dim, keepdim=False)\n\n"
+                                 "The lower median of all elements that are not NaN, or along an axis with its index."),
         "norm": _norm(),
     }
     for name in ("var", "std", "var_mean", "std_mean"):

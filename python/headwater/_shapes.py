@@ -31,6 +31,25 @@ def _each(plain: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _pieces(name: str, wanted: Any) -> tuple[int | None, list[int] | None]:
+    """The number of pieces, or where they begin."""
+    if isinstance(wanted, int):
+        return wanted, None
+    if not isinstance(wanted, (list, tuple)):
+        raise TypeError(f"{name}(): indices_or_sections must be an int or a list of ints, got {type(wanted).__name__}")
+    try:
+        return None, [operator.index(i) for i in wanted]
+    except TypeError:
+        raise TypeError(f"{name}(): the indices must be ints, got {wanted!r}") from None
+
+
+def _split_along(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def function(input: Any, indices_or_sections: Any) -> Any:
+        return plain(input, *_pieces(name, indices_or_sections))
+
+    return function
+
+
 def _named(function: Callable[..., Any], plain: Any) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = plain.__name__
     function.__doc__ = plain.__doc__
@@ -98,18 +117,13 @@ def _shapes(namespace: dict[str, Any], tensor: type) -> None:
     plain_split = namespace["tensor_split"]
 
     def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
-        if isinstance(indices_or_sections, int):
-            return plain_split(input, indices_or_sections, None, dim)
-        if not isinstance(indices_or_sections, (list, tuple)):
-            kind = type(indices_or_sections).__name__
-            raise TypeError(f"tensor_split(): indices_or_sections must be an int or a list of ints, got {kind}")
-        try:
-            indices = [operator.index(i) for i in indices_or_sections]
-        except TypeError:
-            raise TypeError(f"tensor_split(): the indices must be ints, got {indices_or_sections!r}") from None
-        return plain_split(input, None, indices, dim)
+        return plain_split(input, *_pieces("tensor_split", indices_or_sections), dim)
 
     namespace["tensor_split"] = tensor.tensor_split = _named(tensor_split, plain_split)  # type: ignore[attr-defined]
+    for name in ("hsplit", "vsplit", "dsplit"):
+        function = _named(_split_along(name, namespace[name]), namespace[name])
+        namespace[name] = function
+        setattr(tensor, name, function)
     for name in ("broadcast_tensors", "meshgrid", "cartesian_prod", "block_diag"):
         namespace[name] = _named(_spread(namespace[name]), namespace[name])
     for name in ("atleast_1d", "atleast_2d", "atleast_3d"):

@@ -8,7 +8,7 @@ ALIASES: dict[str, str] = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh",
     "arctan2": "atan2", "clip": "clamp", "fix": "trunc", "not_equal": "ne", "greater": "gt", "greater_equal": "ge",
     "less": "lt", "less_equal": "le", "swapaxes": "transpose", "swapdims": "transpose", "moveaxis": "movedim",
-    "concat": "cat", "concatenate": "cat",
+    "concat": "cat", "concatenate": "cat", "row_stack": "vstack",
 }
 
 

@@ -27,9 +27,10 @@ MEMORY = 3 << 30   # bytes beyond what the imports took
 SECONDS = 20       # per op and 60 cases
 LARGEST = 1 << 20  # elements: larger results are not compared
 LOOSE = {"float16": 5e-3, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
+# unique_consecutive: torch returns counts for a positional return_inverse; matrix_power: torch hangs at -2^63.
 # Results without defined values; signbit: the sign of a converted NaN.
 # Without values, or with another argument list than torch's function of that name (losses and softmin: F's is the measure, in op_test).
-UNCOMPARED = ("signbit", "empty", "new_empty", "empty_like", "empty_strided", "softmin", "unfold")
+UNCOMPARED = ("signbit", "empty", "new_empty", "empty_like", "empty_strided", "softmin", "unfold", "unique_consecutive", "matrix_power")
 
 
 def limit_memory() -> None:
@@ -76,6 +77,8 @@ def known(name: str, args: list, kwargs: dict, got: list) -> bool:
     floats = [t for t in given if "float" in t.dtype or "complex" in t.dtype]
     if any(t.special for t in floats) and any(not (g.is_floating_point() or g.is_complex()) for g in got):
         return name not in ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite")  # NaN as an integer: undefined
+    if name == "isin" and kwargs.get("assume_unique") or name == "histc" and any("16" in t.dtype for t in floats):
+        return True  # a promise that the case breaks; torch chooses the bin in 16 bits
     if name in ("linspace", "logspace"):  # infinite ends and powers beyond an integer dtype: torch's own kernels disagree
         if isinstance(kwargs.get("dtype"), DTypeSpec) and "float" not in kwargs["dtype"].name:
             return True  # torch rounds the ends to integers first

@@ -1,6 +1,7 @@
 """Matrix products against torch."""
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 import headwater as hw
@@ -78,3 +79,51 @@ op_test("einsum", torch=torch.einsum, function=lambda e, *x: hw.einsum(e, *x), g
                 (lambda hw: hw.einsum("ij,jk", hw.full((2, 3,), 1.0)), RuntimeError, "the equation has 2 operands, 1 were given"),
                 (lambda hw: hw.einsum("ij->k", hw.full((2, 3,), 1.0)), RuntimeError, "a label that no operand has"),
                 (lambda hw: hw.einsum("i%", hw.full((2, 3,), 1.0)), RuntimeError, "labels are letters")])
+op_test("cross", torch=lambda a, b, dim=None: torch.linalg.cross(a, b, dim=0 if dim is None else dim), dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((3,), (3,)), floats((3, 2), (3, 2)), floats((2, 3), (2, 3), dim=-1), floats((4, 3, 2), (1, 3, 2), dim=1),
+                         floats((0, 3), (0, 3), dim=1), ints((3, 4), (3, 4))],
+        errors=[(lambda hw: hw.cross(hw.ones(2, 4), hw.ones(2, 4)), RuntimeError, "has three elements"),
+                (lambda hw: hw.cross(hw.ones(2, 3), hw.ones(3)), RuntimeError, "same number of axes"),
+                (lambda hw: hw.cross(hw.ones(2, 3), hw.ones(2, 3), 0), RuntimeError, "must have three elements")])
+op_test("kron", torch=torch.kron, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((2, 3), (4, 2)), floats((3,), (2, 2)), floats((2, 1, 2), (3,)), floats((), (2, 2)), floats((0, 2), (2, 3)),
+                         ints((2, 2), (2, 3))])
+op_test("inner", torch=torch.inner, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((4,), (4,)), floats((2, 3), (3,)), floats((2, 3, 4), (5, 4)), floats((), (2, 3)), floats((2, 0), (3, 0)), ints((2, 3), (4, 3))],
+        errors=[(lambda hw: hw.inner(hw.ones(2, 3), hw.ones(3, 2)), RuntimeError, "last axes differ")])
+
+def regular(*shape: int) -> np.ndarray:
+    """Matrices far from singular; the same row twice would be singular, hence strided=False below."""
+    return randn(*shape) + 3 * np.eye(shape[-1])
+
+
+op_test("linalg_solve", torch=torch.linalg.solve, strided=False, dtypes=("float32", "float64"), grad=True, grad2=True, samples=lambda: [
+    Sample(regular(3, 3), randn(3, 2)), Sample(regular(3, 3), randn(3)), Sample(regular(2, 3, 3), randn(2, 3)), Sample(regular(2, 1, 3, 3), randn(4, 3, 2)),
+    Sample(regular(3, 3), randn(2, 3), left=False), Sample(regular(40, 40), randn(40, 3), sample_grad=False), Sample(randn(0, 0), randn(0, 2)),
+    Sample(np.array([[0.0, 1], [2, 0]]), randn(2, 1)), Sample(regular(5, 2, 2), randn(5, 2, 0))],
+    errors=[(lambda hw: hw.linalg_solve(hw.zeros(2, 2), hw.ones(2, 1)), RuntimeError, "matrix 0 is singular: it has no pivot in column 0"),
+            (lambda hw: hw.linalg_solve(hw.ones(2, 3), hw.ones(2, 1)), RuntimeError, "one size"),
+            (lambda hw: hw.linalg_solve(hw.ones(2, 2), hw.ones(3, 1)), RuntimeError, "B must have the axes of A")])
+op_test("_solve", function=hw._C.op_function_of("_solve"), strided=False, torch=torch.linalg.solve, dtypes=("float32", "float64"), grad=True, grad2=True,
+        samples=lambda: [Sample(regular(3, 3), randn(3, 2)), Sample(regular(4, 2, 3, 3), randn(4, 2, 3, 2))])
+op_test("linalg_inv", torch=torch.linalg.inv, strided=False, dtypes=("float32", "float64"), grad=True, grad2=True,
+        samples=lambda: [Sample(regular(3, 3)), Sample(regular(2, 4, 2, 2)), Sample(randn(0, 0)), Sample(randn(0, 3, 3))],
+        errors=[(lambda hw: hw.linalg.inv(hw.ones(2, 2)), RuntimeError, "singular")])
+op_test("linalg_det", torch=torch.linalg.det, dtypes=("float32", "float64"), grad=True, grad2=True,
+        samples=lambda: [Sample(regular(3, 3)), Sample(regular(2, 4, 2, 2)), Sample(np.ones((2, 2)), sample_grad=False), Sample(np.array([[0.0, 1], [1, 0]]))])
+op_test("linalg_matrix_norm", torch=lambda a, ord="fro", *rest, **kw: torch.linalg.matrix_norm(a, ord if ord == "fro" else float(ord), *rest, **kw),
+        dtypes=("float32", "float64", "complex64"), grad=True, grad_args=(0,), samples=lambda: [
+            Sample(randn(3, 4)), Sample(randn(2, 3, 4), "1", (0, 2)), Sample(randn(2, 3, 4), "-1", (-1, 0), True), Sample(randn(2, 3, 4), "inf"),
+            Sample(randn(3, 4), "-inf", (1, 0))],
+        errors=[(lambda hw: hw.linalg.matrix_norm(hw.ones(2, 2), 2), NotImplementedError, "singular values"),
+                (lambda hw: hw.linalg.matrix_norm(hw.ones(2)), RuntimeError, "two axes")])
+op_test("matrix_power", torch=torch.matrix_power, strided=False, dtypes=("float32", "float64"), grad=True, grad2=True, tol={"float32": 1e-4},
+        samples=lambda: [Sample(regular(3, 3), n) for n in (0, 1, 2, 5, -2)] + [Sample(regular(2, 2, 2), 3)])
+
+
+def test_the_namespace_is_torchs() -> None:
+    x, y = randn(3, 4), randn(4, 3)
+    for call in (lambda m, a, b: m.linalg.norm(a), lambda m, a, b: m.linalg.norm(a, 1), lambda m, a, b: m.linalg.norm(a, 3, 1), lambda m, a, b: m.linalg.norm(a, dim=(0, 1)),
+                 lambda m, a, b: m.linalg.cross(b, b.flip(0)), lambda m, a, b: m.linalg.diagonal(a, offset=1), lambda m, a, b: (a @ b).det(), lambda m, a, b: (a @ b).inverse(), lambda m, a, b: (a @ b).t().inverse(),
+                 lambda m, a, b: m.linalg.vector_norm(a, 3), lambda m, a, b: m.linalg.matrix_norm(a, float("inf"))):
+        np.testing.assert_allclose(call(hw, hw.tensor(x), hw.tensor(y)).numpy(), call(torch, torch.tensor(x), torch.tensor(y)).numpy(), rtol=1e-9)

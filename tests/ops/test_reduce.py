@@ -130,6 +130,42 @@ op_test("cumprod", torch=torch.cumprod, samples=lambda: [Sample(uniform(0.5, 1.5
         Sample(np.r_[0.0, np.full(300, 1e4)], 0, sample_dtypes=FLOATS, sample_grad=False)], dtypes=ALL, grad=True, grad2=True,
         tol={"float16": 1e-2, "bfloat16": 6e-2})
 
+op_test("logcumsumexp", torch=torch.logcumsumexp, dtypes=FLOATS, grad=True, grad2=True, samples=lambda: [
+    Sample(randn(3, 4), 1), Sample(randn(2, 3, 4) * 40, dim=0), Sample(randn(), 0), Sample(randn(3, 0), 1), Sample(randn(2, 600), 1, sample_grad=False),
+    Sample(np.array([-math.inf, -math.inf, 1, 700, math.inf, 3]), 0, sample_grad=False), Sample(NAN, 0, sample_grad=False)])
+op_test("mode", torch=lambda x, dim=-1, keepdim=False: torch.mode(x, dim, keepdim), dtypes=FLOATS + INTS, grad=True, grad2=True, samples=lambda: [
+    Sample(permutation(3, 4)), Sample(permutation(3, 4), 0, True), Sample(np.array([[3, 1, 3, 1, 2], [5, 5, 4, 4, 4]]), 1, sample_grad=False), Sample(randn())],
+    errors=[(lambda hw: hw.mode(hw.ones((3, 0)), 1), IndexError, "no elements")])
+op_test("nanmedian", torch=torch.nanmedian, dtypes=REAL, grad=True,
+        samples=lambda: [Sample(permutation(3, 4)), Sample(permutation(5)), Sample(NAN, sample_dtypes=FLOATS, sample_grad=False)])
+op_test("_nanmedian_dim", torch=torch.nanmedian, function=hw.nanmedian, dtypes=REAL, grad=True, grad2=True, samples=lambda: [
+    Sample(permutation(3, 4), 1), Sample(permutation(5, 3), dim=0, keepdim=True), Sample(randn(), 0),
+    Sample(np.array([[math.nan, 2, 1], [3, math.nan, math.nan], [5, 1, 2]]), 1, sample_dtypes=FLOATS, sample_grad=False)],
+    errors=[(lambda hw: hw.nanmedian(hw.ones((3, 0)), 1), IndexError, "no elements")])
+HALVES = np.array([0.1, 0.5, 0.99])
+for _name in ("quantile", "nanquantile"):
+    op_test(_name, torch=getattr(torch, _name), dtypes=("float32", "float64"), grad=True, grad_args=(0,), samples=lambda: [
+        Sample(permutation(3, 5), 0.3), Sample(permutation(3, 5), 0.3, 1), Sample(permutation(3, 5), HALVES, 0, True, sample_captured=False),
+        Sample(permutation(2, 3, 4), HALVES, 1, sample_captured=False), Sample(permutation(6), 0.5, None, True), Sample(randn(), 0.2),
+        Sample(permutation(6), HALVES, keepdim=True, sample_captured=False),
+        Sample(np.array([[1.0, math.nan, 3, 2], [4, 3, 2, 1], [math.nan] * 4]), 0.4, 1, sample_grad=False),
+        *(Sample(permutation(2, 6), 0.33, 1, interpolation=how) for how in ("lower", "higher", "midpoint", "nearest"))],
+        errors=[(lambda hw, n=_name: getattr(hw, n)(hw.ones(3), 1.5), RuntimeError, "q must be between 0 and 1"),
+                (lambda hw, n=_name: getattr(hw, n)(hw.ones(3), hw.tensor([0.5, 2.0])), RuntimeError, "between 0 and 1"),
+                (lambda hw, n=_name: getattr(hw, n)(hw.ones(0), 0.5), RuntimeError, "no elements"),
+                (lambda hw, n=_name: getattr(hw, n)(hw.ones(3), 0.5, interpolation="cubic"), RuntimeError, "interpolation must be")])
+op_test("histc", torch=torch.histc, dtypes=("float32", "float64"), samples=lambda: [
+    Sample(randn(50), sample_captured=False), Sample(randn(50), 7, sample_captured=False), Sample(randn(5, 9), bins=4, min=-1, max=1.5),
+    Sample(np.array([1.0, 1, 1]), 3, sample_captured=False),
+    Sample(randn(0), 3), Sample(np.array([0.0, 1, 2, 3, math.nan, math.inf]), 3, 0, 3)],
+    errors=[(lambda hw: hw.histc(hw.ones(3), 0), RuntimeError, "bins must be positive"),
+            (lambda hw: hw.histc(hw.ones(3), 3, 2, 1), RuntimeError, "max must be larger"),
+            (lambda hw: hw.histc(hw.tensor([1.0, math.nan])), RuntimeError, "not finite")])
+op_test("renorm", torch=torch.renorm, dtypes=FLOATS + ("complex64",), grad=True, grad2=True, samples=lambda: [
+    Sample(randn(3, 4), 2, 0, 1.0), Sample(randn(3, 4) * 0.1, 2, 1, 5.0), Sample(randn(2, 3, 2), 1, -2, 0.5), Sample(randn(2, 3), 3.0, 0, 1),
+    Sample(randn(2, 0), 2, 0, 1)],
+    errors=[(lambda hw: hw.renorm(hw.ones(3), 2, 0, 1), RuntimeError, "two axes"), (lambda hw: hw.renorm(hw.ones(3, 3), 0, 0, 1), RuntimeError, "p must be")])
+
 
 def test_max_and_min_of_two_tensors() -> None:
     a, b = hw.tensor([1.0, 4.0]), hw.tensor([3.0, 2.0])

@@ -75,6 +75,27 @@ def test_against_torch(cell, layers, bidirectional, biases, batch_first):
         np.testing.assert_allclose(np.array(a), np.array(b), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(("layers", "bidirectional", "bias", "batch_first"), [(1, False, True, False), (2, True, True, True), (2, True, False, False)])
+def test_projected_lstm(layers, bidirectional, bias, batch_first):
+    torch.manual_seed(0)
+    options = {"num_layers": layers, "bias": bias, "batch_first": batch_first, "bidirectional": bidirectional, "proj_size": 2}
+    theirs, ours = torch.nn.LSTM(3, 5, **options).double(), hw.nn.LSTM(3, 5, **options).double()
+    assert [n for n, _ in ours.named_parameters()] == [n for n, _ in theirs.named_parameters()] and repr(ours) == repr(theirs)
+    ours.load_state_dict({k: hw.tensor(v.numpy()) for k, v in theirs.state_dict().items()})
+    x = randn(4, 3, 3)
+    results = []
+    for m, net in ((hw, ours), (torch, theirs)):
+        data = m.tensor(x).requires_grad_()
+        y, (h, c) = net(data)
+        again = net(data, (h, c))[0]
+        (y.sum() + (again * again).sum() + (c * c).sum()).backward()
+        results.append([t.detach().numpy() for t in (y, h, c, again, data.grad, *(p.grad for p in net.parameters()))])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="proj_size"):
+        hw.nn.LSTM(3, 5, proj_size=5)
+
+
 @pytest.mark.parametrize("cell", CELLS)
 def test_second_order(cell):
     arrays = arguments(cell, 1, False, True, False)

@@ -289,6 +289,11 @@ shaped(
     torch.tensor_split,
     lambda: [Sample(randn(5), 3), Sample(randn(5, 2), (1, 3)), Sample(randn(2, 5), 2, 1)],
 )
+shaped("hsplit", torch.hsplit, lambda: [Sample(randn(2, 4), 2), Sample(randn(5), (1, 3)), Sample(randn(2, 5, 2), [2])],
+       errors=[(lambda hw: hw.hsplit(hw.ones(2, 3), 2), RuntimeError, "equal pieces"), (lambda hw: hw.hsplit(hw.tensor(1), 2), RuntimeError, "at least 1")])
+shaped("vsplit", torch.vsplit, lambda: [Sample(randn(4, 2), 2), Sample(randn(5, 1), (1, 3))],
+       errors=[(lambda hw: hw.vsplit(hw.ones(2, 3), 1.5), TypeError, "int or a list")])
+shaped("dsplit", torch.dsplit, lambda: [Sample(randn(1, 2, 4), 2), Sample(randn(2, 1, 5), (1, 3))])
 shaped("unbind", torch.unbind, lambda: [Sample(randn(3, 2)), Sample(randn(3, 2), 1)])
 shaped("atleast_1d", torch.atleast_1d, lambda: [Sample(randn()), Sample(randn(2))])
 shaped("atleast_2d", torch.atleast_2d, lambda: [Sample(randn()), Sample(randn(2)), Sample(randn(2, 3))])

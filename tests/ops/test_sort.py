@@ -68,3 +68,34 @@ def test_long_rows() -> None:
         got, want = hw.sort(hw.tensor(x)), torch.sort(torch.tensor(x), stable=True)
         np.testing.assert_array_equal(got.values.numpy(), want.values.numpy())
         np.testing.assert_array_equal(got.indices.numpy(), want.indices.numpy())
+
+
+op_test(
+    "isin",
+    torch=torch.isin,
+    samples=lambda: [
+        Sample(integers(0, 9, 3, 4), integers(0, 9, 5)),
+        Sample(integers(0, 9, 7), integers(0, 9, 2, 2), invert=True),
+        Sample(integers(0, 9, 7), integers(0, 9, 0)),
+        Sample(integers(0, 9, 7), 4, invert=True),
+        Sample(integers(0, 9), integers(0, 9, 9), assume_unique=True),
+        Sample(np.array([1.0, np.nan, 3.0]), np.array([np.nan, 3.0, 9.0]), sample_dtypes=FLOATS),
+    ],
+    dtypes=FLOATS + INTS,
+)
+RUNS = np.array([3, 3, 1, 1, 1, 2, 3, 3])
+op_test(
+    "unique_consecutive",
+    torch=torch.unique_consecutive,
+    samples=lambda: [
+        Sample(RUNS),
+        Sample(RUNS.reshape(2, 4), True, True),
+        Sample(RUNS.reshape(4, 2), True, True, 0),
+        Sample(RUNS.reshape(2, 4), return_counts=True, dim=1),
+        Sample(integers(0, 3, 0), True, True),
+        Sample(integers(0, 3)),
+    ],
+    dtypes=FLOATS + INTS + ("bool",),
+    captured=False,
+    errors=[(lambda hw: hw.unique_consecutive(hw.tensor(1), dim=0), RuntimeError, "no rows")],
+)

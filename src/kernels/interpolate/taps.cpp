@@ -1,4 +1,5 @@
-// Tables of interpolation weights; see the header. The cubic is Keys' with a = -0.75, as in torch and OpenCV.
+// Tables of interpolation weights; see the header. The cubic is Keys' with a = -0.75, as in torch and OpenCV; with antialias
+// a = -0.5, as in torch and Pillow.
 #include "kernels/interpolate/taps.h"
 
 #include <algorithm>
@@ -22,8 +23,43 @@ F cubic_far(F x, F a) {
   return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
+/// The triangle or cubic filter at distance x.
+template <class F>
+F filter(F x, bool cubic) {
+  x = std::abs(x);
+  if (!cubic) return x < 1 ? 1 - x : F(0);
+  return x < 1 ? cubic_near(x, F(-0.5)) : x < 2 ? cubic_far(x, F(-0.5)) : F(0);
+}
+
+/// Where the output is coarser than the input the filter is as wide as an output point's share of the input, and its weights are
+/// made to sum to one.
+template <class F>
+Taps make_antialiased(bool cubic, int64_t in, int64_t out, F step) {
+  Taps t;
+  t.in = in, t.out = out;
+  const F stretch = std::max(step, F(1)), support = (cubic ? F(2) : F(1)) * stretch;
+  t.count = std::min(in, static_cast<int64_t>(std::ceil(support)) * 2 + 1);
+  t.index.clear(), t.weight.clear();
+  for (int64_t o = 0; o < out; ++o) {
+    const F center = step * (static_cast<F>(o) + F(0.5));
+    const int64_t first = std::max<int64_t>(static_cast<int64_t>(center - support + F(0.5)), 0);
+    const int64_t end = std::min(static_cast<int64_t>(center + support + F(0.5)), in);
+    const int64_t used = std::clamp<int64_t>(end - first, 0, t.count);
+    F total = 0;
+    for (int64_t k = 0; k < used; ++k) total += filter((static_cast<F>(first + k) - center + F(0.5)) / stretch, cubic);
+    for (int64_t k = 0; k < t.count; ++k) {
+      const F w = k < used ? filter((static_cast<F>(first + k) - center + F(0.5)) / stretch, cubic) : F(0);
+      t.index.push_back(std::clamp<int64_t>(first + k, 0, std::max<int64_t>(end - 1, 0)));
+      t.weight.push_back(total == 0 ? 0.0 : static_cast<double>(w / total));
+    }
+  }
+  return t;
+}
+
 template <class F>
 Taps make(std::string_view mode, int64_t in, int64_t out, bool align_corners, double scale) {
+  if (mode.ends_with("-antialias"))
+    return make_antialiased(mode.starts_with("bicubic"), in, out, step_of<F>(in, out, align_corners, scale));
   Taps t;
   t.in = in, t.out = out;
   bool nearest = mode.starts_with("nearest"), cubic = mode == "bicubic";

@@ -1,4 +1,7 @@
-// Running sums, products and extremes, element after element.
+// Running sums, products, extremes and logarithms of sums, element after element.
+#include <cmath>
+#include <limits>
+
 #include "core/visit.h"
 #include "kernels/lines/lines.h"
 
@@ -38,6 +41,26 @@ void extreme(const Line& line) {
   }
 }
 
+/// log of the sum of exponentials so far, as exponentials over the largest element so far; in double for f32.
+template <class T>
+void log_sum(const Line& line) {
+  const T* x = static_cast<const T*>(line.in[0]);
+  T* y = static_cast<T*>(line.out[0]);
+  double most = -std::numeric_limits<double>::infinity(), total = 0;
+  for (int64_t k = 0; k < line.n; ++k) {
+    const double v = static_cast<double>(x[k]);
+    if (v == most) {
+      total += std::isinf(v) && v < 0 ? 0 : 1;
+    } else if (v < most) {
+      total += std::exp(v - most);
+    } else {  // larger, or NaN, which stays
+      total = total * std::exp(most - v) + 1;
+      most = v;
+    }
+    y[k] = static_cast<T>(most + std::log(total));
+  }
+}
+
 template <Scan kScan>
 LineFn scan_for(DType d) {
   switch (d) {
@@ -70,6 +93,9 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
   spec.cost = 2;
   if (request.op == "cumsum" || request.op == "cumprod") {
     spec.fn = request.op == "cumsum" ? scan_for<Scan::Sum>(d) : scan_for<Scan::Product>(d);
+  } else if (request.op == "logcumsumexp") {
+    spec.fn = d == DType::F32 ? &log_sum<float> : &log_sum<double>;
+    spec.cost = 30;
   } else {
     spec.fn = request.op == "cummax" ? extreme_for<true>(d) : extreme_for<false>(d);
     spec.out.push_back({LineRole::Whole, DType::I64});
@@ -82,6 +108,7 @@ const RegisterKernel registered[] = {
     RegisterKernel({"cumprod", "reference", DeviceType::CPU, kReferencePriority, &prepare}),
     RegisterKernel({"cummax", "reference", DeviceType::CPU, kReferencePriority, &prepare}),
     RegisterKernel({"cummin", "reference", DeviceType::CPU, kReferencePriority, &prepare}),
+    RegisterKernel({"logcumsumexp", "reference", DeviceType::CPU, kReferencePriority, &prepare}),
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace hw {
 static DType sub_dtype(const InferCtx& c) {
   check_runtime(is_inexact(c.compute) || c.attr("alpha").scalar().kind() <= Scalar::Kind::Int,
                 "alpha must be an integer for integer tensors, got ", c.attr("alpha"));
+  check_runtime(fits(c.attr("alpha").scalar(), c.compute), "alpha=", c.attr("alpha"), " does not fit ", c.compute);
   for (const TensorSpec& s : c.in)
     check_runtime(s.dtype != DType::Bool, "bool tensors cannot be subtracted; use ^ or logical_xor(), or ~ to invert");
   return c.compute;

@@ -14,6 +14,9 @@ struct SequenceOptions {
 };
 SequenceOptions sequence_options(const Attrs& attrs);
 
+/// Whether h and c of an LSTM differ in width: h is projected by w_hr, the last weight of each layer and direction.
+bool is_projected(std::span<const Tensor> states);
+
 /// One layer in one direction over x [L, N, in]: returns the output [L, N, H]. `weights`: w_ih, w_hh and, with biases, b_ih, b_hh.
 /// `states`: h and, for lstm, c, each [N, H], replaced by their values after the last step.
 using RecurrentLayer = Tensor (*)(const Tensor& x, std::span<const Tensor> weights, bool biases, bool reverse,
@@ -27,7 +30,7 @@ Tensor run_steps(const Tensor& x, std::span<const Tensor> weights, bool biases, 
                  RecurrentStep step);
 
 /// Runs all layers over `input` [L, N, in] ([N, L, in] batch first). `states`: initial ones, each [layers * directions, N, H].
-/// `weights`: per layer and direction w_ih, w_hh and, with biases, b_ih, b_hh. Returns the output and the final states.
+/// `weights`: per layer and direction w_ih, w_hh, with biases b_ih, b_hh, and w_hr if h is projected. Returns the output and the final states.
 Tensors run_sequence(const Tensor& input, std::span<const Tensor> states, std::span<const Tensor> weights,
                      int64_t gates, const SequenceOptions& options, RecurrentLayer layer);
 

@@ -28,7 +28,7 @@ static const RegisterOp op =
         .doc("The last axes resized to `size`; see interpolate.")
         .in("input", "[..., spatial axes]", floating)
         .attr_required("size", AttrValue::Kind::Ints, "new sizes of the last axes")
-        .attr("mode", "nearest", "nearest, nearest-exact, linear or bicubic")
+        .attr("mode", "nearest", "nearest, nearest-exact, linear, bicubic, or one of the last two with -antialias")
         .attr("align_corners", false)
         .attr("scales", std::vector<double>{}, "the factors that the user gave; 0: from the sizes")
         .out("y", dtype::same, interpolate_shape)

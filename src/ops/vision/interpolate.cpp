@@ -38,7 +38,9 @@ Tensors body(std::span<const Tensor> in, const Attrs& attrs) {
   const std::string& mode = attrs[2].text();
   check_mode(mode, ndim, attrs[3]);
   check_runtime(size_attr.none() != factor_attr.none(), "give either size or scale_factor");
-  if (attrs[5].truth()) fail(ErrorKind::NotImplemented, "antialias=True is not supported; blur the input first");
+  const bool antialias = attrs[5].truth();
+  check(!antialias || mode == "bilinear" || mode == "bicubic", "antialias needs mode 'bilinear' or 'bicubic', got '",
+        mode, "'");
   Dims size;
   std::vector<double> scales(ndim, 0.0);
   if (!size_attr.none()) {
@@ -56,6 +58,7 @@ Tensors body(std::span<const Tensor> in, const Attrs& attrs) {
   }
   if (mode == "area") return {area({x}, {size})};
   std::string how = mode.ends_with("linear") ? "linear" : mode;
+  if (antialias) how += "-antialias";
   return {resize({x}, {size, how, attrs[3].truth(), scales})};
 }
 
@@ -69,7 +72,7 @@ const RegisterOp op =
         .attr("mode", "nearest", "'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear' or 'area'")
         .attr_none("align_corners", AttrValue::Kind::Bool, "whether the outermost points stay in place")
         .attr_none("recompute_scale_factor", AttrValue::Kind::Bool, "whether positions follow from the rounded sizes")
-        .attr("antialias", false, "not supported")
+        .attr("antialias", false, "whether a coarser output averages over the points it covers")
         .out("y")
         .method(false)
         .composite(body);

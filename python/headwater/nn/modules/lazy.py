@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import headwater as hw
@@ -29,6 +31,7 @@ class LazyModule(Module):
 
     becomes: ClassVar[type[Module]]
     channels: ClassVar[str]  # the attribute that the first input sets
+    defaults: ClassVar[dict[str, Any]] = {}  # that differ from the plain layer's
 
     def _defer(self, device: Any, dtype: Any) -> None:
         """Parameters and buffers that depend on the input are without shape until it comes."""
@@ -81,15 +84,8 @@ class LazyModule(Module):
         return weight.shape[0]
 
 
-class LazyLinear(LazyModule, Linear):
-    """A Linear layer whose in_features is the last size of the first input."""
-
-    becomes = Linear
+class _LazyLinear(LazyModule, Linear):
     channels = "in_features"
-
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(0, out_features, bias, device, dtype)
-        self._defer(device, dtype)
 
     def _channels_of(self, input: hw.Tensor) -> int:
         return input.shape[-1]
@@ -125,63 +121,9 @@ class _LazyConvNd(LazyModule, _ConvNd):
         return {"weight": (*sizes, *self.kernel_size), "bias": (self.out_channels,)}
 
 
-class _LazyConv(_LazyConvNd):
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        plain: Any = super().__init__  # of Conv1d and its like
-        plain(0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
-        self._defer(device, dtype)
-
-
-class _LazyConvTranspose(_LazyConvNd):
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode,
-            device, dtype,
-        )  # fmt: skip
-        self._defer(device, dtype)
-
-
 class _LazyNorm(LazyModule, _NormBase):
     channels = "num_features"
-
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)  # type: ignore[misc]
-        self._defer(device, dtype)
+    defaults: ClassVar[dict[str, Any]] = {"affine": True, "track_running_stats": True}
 
     def _channels_of(self, input: hw.Tensor) -> int:
         self._check_input(input)
@@ -192,21 +134,36 @@ class _LazyNorm(LazyModule, _NormBase):
         return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (self.num_features,))
 
 
-_FAMILIES: tuple[tuple[type, tuple[type, ...]], ...] = (
-    (_LazyConv, (Conv1d, Conv2d, Conv3d)),
-    (_LazyConvTranspose, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)),
+_FAMILIES: tuple[tuple[type[LazyModule], tuple[type[Module], ...]], ...] = (
+    (_LazyLinear, (Linear,)),
+    (_LazyConvNd, (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)),
     (_LazyNorm, (BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)),
 )
 
 
-def _lazy(base: type, plain: type) -> type:
-    name = f"Lazy{plain.__name__}"
-    doc = f"A {plain.__name__} whose number of channels is that of the first input."
-    return type(name, (base, plain), {"becomes": plain, "__doc__": doc, "__module__": __name__})
+def _constructor(base: type[LazyModule], plain: type[Module]) -> Callable[..., None]:
+    """The plain layer's __init__ without the number of channels, its first argument."""
+    itself, _, *others = inspect.signature(plain.__init__).parameters.values()
+    signature = inspect.Signature([itself, *(p.replace(default=base.defaults.get(p.name, p.default)) for p in others)])
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  that of the class to be
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        plain.__init__(self, 0, *given.args[1:], **given.kwargs)
+        self._defer(given.arguments["device"], given.arguments["dtype"])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def _lazy(base: type[LazyModule], plain: type[Module]) -> type:
+    doc = f"A {plain.__name__} that learns its {base.channels} from the first input."
+    return type(f"Lazy{plain.__name__}", (base, plain),
+                {"becomes": plain, "__doc__": doc, "__module__": __name__, "__init__": _constructor(base, plain)})
 
 
 for _base, _plains in _FAMILIES:
     for _plain in _plains:
         globals()[f"Lazy{_plain.__name__}"] = _lazy(_base, _plain)
 
-__all__ = ["LazyLinear", *(f"Lazy{plain.__name__}" for _, plains in _FAMILIES for plain in plains)]
+__all__ = [f"Lazy{plain.__name__}" for _, plains in _FAMILIES for plain in plains]

@@ -50,8 +50,8 @@ class RNNBase(Module):
             warnings.warn(
                 f"dropout={dropout} has no effect with num_layers=1: it acts between the layers", stacklevel=3
             )
-        if proj_size:
-            raise NotImplementedError(f"proj_size={proj_size} is not supported; put a Linear layer behind the LSTM")
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError(f"proj_size must be from 0 (no projection) to below hidden_size={hidden_size}, got {proj_size}")
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -69,15 +69,22 @@ class RNNBase(Module):
 
     def _add_layer(self, layer: int, end: str, device: Any, dtype: Any) -> None:
         directions = 2 if self.bidirectional else 1
-        inputs = self.input_size if layer == 0 else self.hidden_size * directions
+        inputs = self.input_size if layer == 0 else self._output_size * directions
         rows = self.gates * self.hidden_size
-        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, inputs), "weight_hh": (rows, self.hidden_size)}
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, inputs), "weight_hh": (rows, self._output_size)}
         if self.bias:
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
         for name, shape in shapes.items():
             full = f"{name}_l{layer}{end}"
             setattr(self, full, Parameter(hw.empty(shape, device=device, dtype=dtype)))
             self._weight_names.append(full)
+
+    @property
+    def _output_size(self) -> int:
+        """The width of h: proj_size, or hidden_size without a projection."""
+        return self.proj_size or self.hidden_size
 
     @property
     def _flat_weights(self) -> list[Any]:
@@ -87,7 +94,7 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Any]]:
         """The parameters, one list for each layer and direction."""
-        step = 4 if self.bias else 2
+        step = (4 if self.bias else 2) + (1 if self.proj_size else 0)
         flat = self._flat_weights
         return [flat[i : i + step] for i in range(0, len(flat), step)]
 
@@ -100,9 +107,10 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _zeros(self, input: hw.Tensor, batch: int) -> hw.Tensor:
+    def _zeros(self, input: hw.Tensor, batch: int, num_states: int) -> list[hw.Tensor]:
         layers = self.num_layers * (2 if self.bidirectional else 1)
-        return hw.zeros(layers, batch, self.hidden_size, dtype=input.dtype)
+        sizes = (self._output_size, self.hidden_size)[:num_states]
+        return [hw.zeros(layers, batch, size, dtype=input.dtype) for size in sizes]
 
     def _check(self, input: hw.Tensor, states: list[hw.Tensor], single: bool) -> None:
         """`states` as the caller gave them, `input` likewise."""
@@ -117,13 +125,15 @@ class RNNBase(Module):
             )
         layers = self.num_layers * (2 if self.bidirectional else 1)
         batch = () if single else (input.shape[0 if self.batch_first else 1],)
-        wanted = (layers, *batch, self.hidden_size)
-        for state in states:
+        for state, size in zip(states, (self._output_size, self.hidden_size)):
+            wanted = (layers, *batch, size)
             if tuple(state.shape) != wanted:
                 raise RuntimeError(f"{self.mode}: Expected hidden size {wanted}, got {tuple(state.shape)}")
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size:
+            text += f", proj_size={self.proj_size}"
         if self.num_layers != 1:
             text += f", num_layers={self.num_layers}"
         if self.bias is not True:
@@ -160,7 +170,7 @@ class RNNBase(Module):
             input = input.unsqueeze(0 if self.batch_first else 1)
             given = None if given is None else [state.unsqueeze(1) for state in given]
         if given is None:
-            given = [self._zeros(input, input.shape[0 if self.batch_first else 1])] * num_states
+            given = self._zeros(input, input.shape[0 if self.batch_first else 1], num_states)
         output, states = self._run(input, given)
         if single:
             return output.squeeze(0 if self.batch_first else 1), [state.squeeze(1) for state in states]
@@ -215,6 +225,7 @@ class LSTM(RNNBase):
 
     Shapes: input (L, N, input_size), or (N, L, input_size) with batch_first, or (L, input_size);
     output (L, N, directions * hidden_size), final (hidden, cell) each (num_layers * directions, N, hidden_size).
+    With proj_size, h is projected to that width (Sak et al. 2014): output and hidden have it instead of hidden_size.
     """
 
     gates = 4

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds preset "asan" and runs tests under the address and undefined-behaviour sanitizers. "scripts/sanitize.sh" runs the
+# operators, tensors, autograd and the fuzzer; "scripts/sanitize.sh tests/compile -k fuse" what it is told.
+# HEADWATER_JOBS sets how many compilers run at once. The first build compiles some 600 files.
+source "$(dirname "$0")/paths.sh"
+[ -x "$python" ] || die "no virtual environment in $venv; run scripts/setup.sh first"
+build=$root/build/asan
+[ $# -gt 0 ] || set -- tests/ops tests/tensor tests/autograd tests/errors
+
+[ -e "$build/build.ninja" ] || cmake --preset asan -DPython_EXECUTABLE="$python" -DHEADWATER_TESTS=OFF
+nice cmake --build "$build" --target _C ${HEADWATER_JOBS:+-j "$HEADWATER_JOBS"}
+
+# Reports go to files: pytest swallows what a test writes to stderr, and a process that is ended takes it along.
+reports=$build/reports
+rm -rf "$reports" && mkdir -p "$reports"
+export HEADWATER_EXTENSION_DIR=$build/ext OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$reports/asan
+export UBSAN_OPTIONS=print_stacktrace=1:log_path=$reports/ubsan
+libraries=$(for l in libasan.so libubsan.so libstdc++.so.6; do "${CXX:-g++}" -print-file-name=$l; done)
+status=0
+LD_PRELOAD=$(echo $libraries) "$python" -m pytest -p no:cacheprovider -q "$@" || status=$?
+if [ -n "$(ls -A "$reports")" ]; then
+  cat "$reports"/* | grep -hE "runtime error|ERROR: AddressSanitizer" | sort | uniq -c | sort -rn
+  die "the sanitizers have something to say: $reports"
+fi
+[ "$status" = 0 ] || die "tests failed (exit status $status); no report of a sanitizer"
+echo "no report of a sanitizer"

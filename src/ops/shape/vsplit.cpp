@@ -1,0 +1,16 @@
+// vsplit: pieces along axis 0.
+#include "ops/shape/equal_split.h"
+
+namespace hw {
+
+static const RegisterOp op =
+    OpDef("vsplit")
+        .doc("Returns views of `sections` equal pieces, or of the pieces between `indices`, along axis 0.")
+        .in("input", "at least 2 axes")
+        .attr_none("sections", AttrValue::Kind::Int, "how many pieces; divides the size")
+        .attr_none("indices", AttrValue::Kind::Ints, "where pieces begin")
+        .out("tensors...")
+        .composite(
+            [](std::span<const Tensor> in, const Attrs& attrs) -> Tensors { return equal_split(in[0], attrs, 2, 0); });
+
+}  // namespace hw
