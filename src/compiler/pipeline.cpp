@@ -25,7 +25,7 @@ static constexpr std::string_view kOrder[] = {
     "fuse_attention", "merge_products", "fuse_linear", "fuse_convolutions", "run_once", "step_embeddings",
     "form_regions",
     // remat: what lets memory go early, then what makes it fit a budget
-    "hoist_updates", "recompute",
+    "hoist_updates", "recompute_cheap", "recompute",
     // schedule
     // memory: see memory/
 };

@@ -2,181 +2,33 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compiler/check_graph.h"
-#include "compiler/memory_profile.h"
 #include "compiler/pass.h"
-#include "op/rules.h"
+#include "compiler/recomputing.h"
 
 namespace hw {
 
-namespace {
-
-/// What a node costs: its floating-point operations, and the bytes it moves at the price of a few operations each.
-double cost_of(const Graph& g, const Node& n) {
-  double bytes = 0, flops = 0;
-  for (ValueId v : n.inputs)
-    if (v != kNone) bytes += static_cast<double>(g.spec(v).numel() * dtype_size(g.spec(v).dtype));
-  for (ValueId v : n.outputs) bytes += static_cast<double>(g.spec(v).numel() * dtype_size(g.spec(v).dtype));
-  if (!n.bodies.empty()) {
-    for (NodeId id : n.bodies[0]->order) flops += cost_of(*n.bodies[0], n.bodies[0]->node(id)) / 8;
-  } else if (const OpDef* op = find_op(n.op); op && op->flops_rule()) {
-    std::vector<TensorSpec> in = input_specs(g, n);
-    flops = op->flops_rule()({*op, in, n.attrs, compute_dtype(*op, in)});
+static bool recompute(Graph& graph, const PassOptions& options) {
+  const int64_t budget = options.memory_budget;
+  if (budget <= 0) return false;
+  bool changed = false;
+  Recomputing again(graph);
+  int64_t least = again.peak();
+  const size_t most_nodes = 4 * graph.order.size();
+  while (again.peak() > budget && graph.order.size() < most_nodes) {
+    const std::vector<Recomputing::Choice> choices = again.choices();
+    if (choices.empty()) break;
+    again.apply(*std::min_element(choices.begin(), choices.end(),
+                                  [](const auto& a, const auto& b) { return a.price() < b.price(); }));
+    changed = true;
+    again.look();
+    least = std::min(least, again.peak());
   }
-  return flops + 4 * bytes;
+  check_runtime(again.peak() <= budget, "memory_budget: ", graph.name, " needs ", least,
+                " bytes of working memory even when everything that can be computed again is; the budget is ", budget);
+  return changed;
 }
 
-class Recompute {
- public:
-  Recompute(Graph& graph, int64_t budget) : g_(graph), budget_(budget) {}
-
-  bool run() {
-    bool changed = false;
-    look();
-    int64_t least = profile_.peak;
-    const size_t most_nodes = 4 * g_.order.size();
-    while (profile_.peak > budget_ && g_.order.size() < most_nodes) {
-      Choice best = choose();
-      if (best.life == kNone) break;
-      apply(best);
-      changed = true;
-      look();
-      least = std::min(least, profile_.peak);
-    }
-    check_runtime(profile_.peak <= budget_, "memory_budget: ", g_.name, " needs ", least,
-                  " bytes of working memory even when everything that can be computed again is; the budget is ",
-                  budget_);
-    return changed;
-  }
-
- private:
-  struct Choice {
-    int32_t life = kNone;
-    int32_t from = 0;           // the first use that reads the value computed again
-    double price = 0;           // per byte saved
-    std::vector<NodeId> chain;  // what runs again, in order
-  };
-
-  void look() {
-    profile_ = memory_profile(g_);
-    position_.assign(g_.nodes.size(), 0);
-    for (size_t i = 0; i < g_.order.size(); ++i) position_[static_cast<size_t>(g_.order[i])] = static_cast<int32_t>(i);
-  }
-  Choice choose() const;
-  bool find_chain(Choice& c) const;
-  bool source_is_old(ValueId v, int32_t at) const;
-  void apply(const Choice& c);
-  bool alive_at(int32_t life, int32_t at) const {
-    const Life& l = profile_.lives[static_cast<size_t>(life)];
-    return l.made <= at && (l.held || l.last >= at);
-  }
-
-  Graph& g_;
-  const int64_t budget_;
-  MemoryProfile profile_;
-  std::vector<int32_t> position_;  // by node
-};
-
-/// Whether a source, or what shows one, still has its old content at `at`: an update in place must not have met it.
-bool Recompute::source_is_old(ValueId v, int32_t at) const {
-  const int32_t source = g_.source_of(v);
-  for (const GraphResult& r : g_.results) {
-    if (r.kind != GraphResult::Kind::Update || (source != kNone && r.source != source)) continue;
-    const NodeId p = g_.values[static_cast<size_t>(r.value)].producer;
-    if (p == kNone || position_[static_cast<size_t>(p)] < at) return false;
-  }
-  return true;
-}
-
-/// The nodes that make a value again from what is alive at its late use: its own, and those whose results died in between.
-bool Recompute::find_chain(Choice& c) const {
-  constexpr size_t kLongest = 24;
-  std::vector<NodeId> open{g_.values[static_cast<size_t>(profile_.lives[static_cast<size_t>(c.life)].root)].producer};
-  double cost = 0;
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (std::find(c.chain.begin(), c.chain.end(), id) != c.chain.end()) continue;
-    if (c.chain.size() == kLongest) return false;
-    c.chain.push_back(id);
-    const Node& n = g_.node(id);
-    cost += cost_of(g_, n);
-    for (ValueId v : n.inputs) {
-      if (v == kNone) continue;
-      const int32_t l = profile_.life_of[static_cast<size_t>(v)];
-      const NodeId p = g_.values[static_cast<size_t>(v)].producer;
-      if (l == kNone) {
-        if (!source_is_old(v, c.from)) return false;
-      } else if (l != c.life && !alive_at(l, c.from)) {
-        open.push_back(p);
-      } else if (l == c.life && p != kNone && p != id) {
-        return false;  // a view of what is to be made
-      }
-    }
-  }
-  std::sort(c.chain.begin(), c.chain.end(),
-            [&](NodeId a, NodeId b) { return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)]; });
-  c.price = cost / static_cast<double>(profile_.lives[static_cast<size_t>(c.life)].bytes);
-  return true;
-}
-
-/// The cheapest byte: among the values that live across the peak without being used there.
-Recompute::Choice Recompute::choose() const {
-  Choice best;
-  const int32_t peak = profile_.peak_at;
-  for (size_t i = 0; i < profile_.lives.size(); ++i) {
-    const Life& l = profile_.lives[i];
-    if (l.held || l.bytes == 0 || l.made >= peak || l.last <= peak) continue;
-    auto use = std::lower_bound(l.uses.begin(), l.uses.end(), peak);
-    if (use == l.uses.end() || *use == peak) continue;
-    Choice c;
-    c.life = static_cast<int32_t>(i);
-    c.from = *use;
-    if (find_chain(c) && (best.life == kNone || c.price < best.price)) best = std::move(c);
-  }
-  return best;
-}
-
-/// Copies of the chain in front of the first late use; from there on everything reads the copies, and the views that late users
-/// read of the originals are made again as well.
-void Recompute::apply(const Choice& c) {
-  std::vector<ValueId> renamed(g_.values.size(), kNone);
-  std::vector<bool> again(g_.nodes.size());
-  for (NodeId id : c.chain) again[static_cast<size_t>(id)] = true;
-  std::vector<NodeId> made;
-  for (int32_t at = position_[static_cast<size_t>(c.chain.front())]; at < c.from; ++at) {
-    const NodeId id = g_.order[static_cast<size_t>(at)];
-    const Node source = g_.node(id);
-    const OpDef* op = find_op(source.op);
-    const bool view = op && op->kind() == OpKind::View && renamed[static_cast<size_t>(source.inputs[0])] != kNone;
-    if (!again[static_cast<size_t>(id)] && !view) continue;
-    std::vector<TensorSpec> specs;
-    for (ValueId v : source.outputs) specs.push_back(g_.spec(v));
-    std::vector<ValueId> inputs = source.inputs;
-    for (ValueId& v : inputs)
-      if (v != kNone && renamed[static_cast<size_t>(v)] != kNone) v = renamed[static_cast<size_t>(v)];
-    const NodeId copy = g_.make_node(source.op, std::move(inputs), source.attrs, specs, source.origin);
-    g_.node(copy).bindings = source.bindings;
-    g_.node(copy).bodies = source.bodies;
-    for (size_t i = 0; i < source.outputs.size(); ++i)
-      renamed[static_cast<size_t>(source.outputs[i])] = g_.node(copy).outputs[i];
-    made.push_back(copy);
-  }
-  for (size_t at = static_cast<size_t>(c.from); at < g_.order.size(); ++at)
-    for (ValueId& v : g_.node(g_.order[at]).inputs)
-      if (v != kNone && static_cast<size_t>(v) < renamed.size() && renamed[static_cast<size_t>(v)] != kNone)
-        v = renamed[static_cast<size_t>(v)];
-  g_.order.insert(g_.order.begin() + c.from, made.begin(), made.end());
-}
-
-bool recompute(Graph& graph, const PassOptions& options) {
-  if (options.memory_budget <= 0) return false;
-  return Recompute(graph, options.memory_budget).run();
-}
-
-const RegisterPass pass({"recompute", Stage::Remat,
-                         "computes values again instead of keeping them, to fit memory_budget", &recompute});
-
-}  // namespace
+static const RegisterPass pass({"recompute", Stage::Remat,
+                                "computes values again instead of keeping them, to fit memory_budget", &recompute});
 
 }  // namespace hw

@@ -14,9 +14,13 @@ namespace hw {
 
 Workspace::~Workspace() { release(); }
 
+static constexpr size_t kLargeArena = size_t{16} << 20;
+
 void* Workspace::at_least(size_t bytes) {
   if (bytes > bytes_ || !data_) {
     release();
+    // What eager code left in the cache does not serve an arena: it would stay resident beside it.
+    if (bytes >= kLargeArena) empty_cache();
     data_ = allocate(std::max<size_t>(bytes, 64));
     bytes_ = bytes;
   }

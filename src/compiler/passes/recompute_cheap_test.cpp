@@ -1,0 +1,53 @@
+// recompute_cheap on graph text.
+#include "base/text.h"
+#include "compiler/passes/checked_pass.h"
+
+namespace hw {
+namespace {
+
+// Activations of 64 MiB each wait while something small is computed in many steps; products give the program its price.
+std::string waiting(const std::string& first, int steps, const std::string& rows) {
+  std::string g = text("input %0 x: f32[", rows, ", 1024]\ninput %1 w: f32[1024, 1024]\ninput %2 s: f32[4]\n");
+  g += text("%3: f32[", rows, ", 1024] = mm(%0, %1)\n%4: f32[", rows, ", 1024] = ", first, "\n");
+  g += text("%5: f32[", rows, ", 1024] = mm(%4, %1)\n");
+  g += text("%6: f32[", rows, ", 1024] = exp(%5)\n%7: f32[1024] = sum(%6) {dim=[0]}\n");  // the peak
+  int last = 2;
+  for (int i = 0; i < steps; ++i) {
+    g += text("%", 8 + i, ": f32[4] = exp(%", last, ")\n");
+    last = 8 + i;
+  }
+  const int next = 8 + steps;
+  g += text("%", next, ": f32[", rows, ", 1024] = add(%5, %7) {alpha=1}\n");
+  g += text("%", next + 1, ": f32[", rows, ", 1024] = mul(%", next, ", %4)\n");
+  g += text("%", next + 2, ": f32[", rows, ", 1024] = mul(%", next + 1, ", %3)\n");
+  return g + text("output %", next + 2, "\noutput %", last, "\n");
+}
+
+size_t count(const std::string& in, const std::string& what) {
+  size_t n = 0;
+  for (size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++n;
+  return n;
+}
+
+const Checked kTextOnly{{}, 0, false};
+
+TEST(RecomputeCheap, MakesAnActivationAgainAtItsLateUse) {
+  const std::string out = after("recompute_cheap", waiting("relu(%3)", 40, "16384"), kTextOnly);
+  EXPECT_EQ(count(out, "relu("), 2u) << out;
+  EXPECT_EQ(count(out, "mm("), 2u) << out;
+}
+
+TEST(RecomputeCheap, NotAProduct) {
+  EXPECT_EQ(after("recompute_cheap", waiting("mm(%3, %1)", 40, "16384"), kTextOnly), "no change");
+}
+
+TEST(RecomputeCheap, NotWhatIsUsedSoon) {
+  EXPECT_EQ(after("recompute_cheap", waiting("relu(%3)", 4, "16384"), kTextOnly), "no change");
+}
+
+TEST(RecomputeCheap, NotInSmallPrograms) {
+  EXPECT_EQ(after("recompute_cheap", waiting("relu(%3)", 40, "64"), {}), "no change");
+}
+
+}  // namespace
+}  // namespace hw
