@@ -11,6 +11,7 @@
 #include "comm/bucket.h"
 #include "comm/inproc/inproc.h"
 #include "comm/mpi/mpi.h"
+#include "core/read_guard.h"
 
 namespace nb = nanobind;
 
@@ -77,7 +78,7 @@ struct PyRequest {
 
 void* data_of(const Tensor& t, const char* what) {
   check(t.contiguous(), what, " must be contiguous, got ", t, " with other strides: call contiguous()");
-  return t.data();
+  return address_for(t, what);
 }
 
 Reduce reduce_from(const std::string& name) {

@@ -11,6 +11,7 @@
 #include "bind/bind.h"
 #include "bind/program.h"
 #include "compiler/freeze/freezer.h"
+#include "core/read_guard.h"
 #include "infer/session.h"
 
 namespace nb = nanobind;
@@ -45,7 +46,8 @@ void set_inputs(infer::Session& s, const Tensors& inputs) {
              inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     check(inputs[i].contiguous(), "input ", s.model().frozen().inputs[i], " is not contiguous");
-    s.set_input(static_cast<int32_t>(i), inputs[i].data(), inputs[i].dtype(), inputs[i].shape());
+    s.set_input(static_cast<int32_t>(i), address_for(inputs[i], "an input of the model"), inputs[i].dtype(),
+                inputs[i].shape());
   }
 }
 

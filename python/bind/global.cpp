@@ -8,6 +8,7 @@
 
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "core/read_guard.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
 #include "eager/global/world.h"
@@ -90,6 +91,7 @@ nb::object from_local(nb::handle given, const Mesh& mesh, nb::handle sbp, nb::ha
     }
   }
   check_parts(whole, place, parts);
+  for (const Tensor& t : parts) check_has_memory(t, "from_local");
   TensorSpec spec = parts[0].spec();
   spec.shape = whole;
   spec.strides = contiguous_strides(whole);

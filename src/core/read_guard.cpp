@@ -17,6 +17,10 @@ void check_readable(const Tensor& t, const char* what) {
   check_runtime(
       !t->global, what, ": ", t,
       " is a global tensor, of which each rank has a part; take it whole with full(), or a part with to_local()");
+  check_has_memory(t, what);
+}
+
+void check_has_memory(const Tensor& t, std::string_view what) {
   check_runtime(!is_abstract(t), what, ": ", t,
                 " has no data: it was made while hw.compile captured a function, and outlived the capture");
 }

@@ -1,6 +1,8 @@
 // While a program is captured its tensors hold no data, and what other tensors hold now is not what they will hold when it runs.
 #pragma once
 
+#include <string_view>
+
 #include "core/tensor.h"
 
 namespace hw {
@@ -20,6 +22,15 @@ ReadRefusal set_read_refusal(ReadRefusal refusal) noexcept;  // returns the one 
 void check_readable(const Tensor& t, const char* what);
 /// Whether check_readable() would let it pass.
 bool is_readable(const Tensor& t);
+/// Throws if t has elements but no memory: it outlived the capture that made it.
+void check_has_memory(const Tensor& t, std::string_view what);
+/// Where an op finds t: its first element, or null if it has none.
+inline void* address_for(const Tensor& t, std::string_view what) {
+  void* p = t.data();
+  if (!p) [[unlikely]]
+    check_has_memory(t, what);
+  return p;
+}
 /// Throws while reading is refused: `what` would take values from outside that may be others in the next run.
 void check_not_capturing(const char* what);
 

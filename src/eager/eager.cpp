@@ -6,6 +6,7 @@
 #include "core/allocator.h"
 #include "core/generator.h"
 #include "core/overlap.h"
+#include "core/read_guard.h"
 #include "eager/autocast.h"
 #include "eager/global_hook.h"
 #include "eager/infer.h"
@@ -70,9 +71,9 @@ void launch(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, con
     in_many.resize(in.size());
     inputs = in_many.data();
   }
-  for (size_t i = 0; i < in.size(); ++i) inputs[i] = in[i].defined() ? in[i].data() : nullptr;
+  for (size_t i = 0; i < in.size(); ++i) inputs[i] = in[i].defined() ? address_for(in[i], op.name()) : nullptr;
   void* outputs[8];
-  for (size_t i = 0; i < out.size(); ++i) outputs[i] = out[i].data();
+  for (size_t i = 0; i < out.size(); ++i) outputs[i] = address_for(out[i], op.name());
   LaunchStatus status;
   if (p.scratch) {
     Scratch scratch(p.scratch);

@@ -223,6 +223,46 @@ def _strided(test: Any) -> Callable | None:
     return check
 
 
+def compiled_outlived(test: Any) -> Callable | None:
+    """Arguments that a capture which failed left behind: the op says so instead of reading memory that is not there."""
+
+    class GivenUp(Exception):
+        pass
+
+    def left_behind(calls: Calls) -> Calls:
+        kept: Calls = []
+
+        def fails() -> None:
+            for args, kwargs in calls:
+                swap = [hw.clone(a) if isinstance(a, hw.Tensor) else [hw.clone(x) if isinstance(x, hw.Tensor) else x for x in a]
+                        if isinstance(a, (list, tuple)) else a for a in args]
+                kept.append((tuple(swap), kwargs))
+            raise GivenUp
+
+        with pytest.raises(GivenUp):
+            hw.compile(fails)()
+        return kept
+
+    def check() -> None:
+        for dtype in dtypes_of(test):
+            for (args, kwargs), s in zip(left_behind(calls_of(test, test.samples(dtype), dtype, False)), test.samples(dtype)):
+                if not any(isinstance(a, hw.Tensor) for a in flatten(list(args))):
+                    continue
+                calls = [test.function]
+                if has_inplace(test) and isinstance(args[0], hw.Tensor):
+                    calls.append(getattr(args[0], test.name + "_", None))
+                for call, own in zip(calls, (args, args[1:])):
+                    try:
+                        call(*own, **kwargs)
+                    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                        said = str(error)
+                        assert "outlived the capture" in said or call is not calls[0], f"{test.name}{s}: {said}"
+                    else:
+                        assert test.info["kind"] != "kernel", f"{test.name}{s} read a tensor that has no data"
+
+    return check
+
+
 compiled_tests: dict[str, Callable] = {"compiled": compiled, "compiled_gradient": compiled_gradient,
                                        "compiled_inplace": compiled_inplace, "compiled_strided": _strided,
-                                       "compiled_errors": compiled_errors}
+                                       "compiled_errors": compiled_errors, "compiled_outlived": compiled_outlived}

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "compiler/program/plan_for.h"
 #include "compiler/steady.h"
+#include "core/read_guard.h"
 #include "plan/check.h"
 #include "plan/layout.h"
 
@@ -25,7 +26,7 @@ Freezer::Freezer(std::string name, std::string producer, std::vector<std::string
 int32_t Freezer::weight(const Tensor& t, const std::string& name) {
   const TensorSpec spec = t.spec();
   const std::string key =
-      text(hex(hash128(t.data(), static_cast<size_t>(extent_of(spec)))), " ", spec, " ", spec.strides);
+      text(hex(hash128(address_for(t, name), static_cast<size_t>(extent_of(spec)))), " ", spec, " ", spec.strides);
   const auto [at, is_new] = known_.try_emplace(key, static_cast<int32_t>(model_.weights.size()));
   if (is_new) {
     model_.weights.push_back(t);
@@ -63,7 +64,8 @@ std::vector<bool> read_sources(const Plan& plan) {
 Tensors Freezer::packed_weights(const ProgramParts& parts, ProgramPlan& made) {
   Chain chain(*made.once);
   std::vector<const void*> from;
-  for (int32_t s : made.once_sources) from.push_back(parts.sources[static_cast<size_t>(s)].state().data());
+  for (int32_t s : made.once_sources)
+    from.push_back(address_for(parts.sources[static_cast<size_t>(s)].state(), "a weight"));
   std::vector<Ref<Storage>> memory;
   std::vector<void*> to;
   for (int64_t bytes : chain.plan().outputs)

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "base/error.h"
 #include "compiler/program/program.h"
+#include "core/read_guard.h"
 #include "plan/same_plan.h"
 
 namespace hw {
@@ -59,7 +60,7 @@ const std::vector<Tensor>& Once::results(Workspace& workspace) {
   const Plan& plan = chain_.plan();
   results_.clear();
   std::vector<const void*> addresses;
-  for (const ProgramSource& s : sources_) addresses.push_back(s.state().data());
+  for (const ProgramSource& s : sources_) addresses.push_back(address_for(s.state(), chain_.plan().name));
   std::vector<Ref<Storage>> memory;
   std::vector<void*> outputs;
   for (int64_t bytes : plan.outputs) {

@@ -9,6 +9,7 @@
 #include "compiler/program/plan_for.h"
 #include "core/allocator.h"
 #include "core/generator.h"
+#include "core/read_guard.h"
 
 namespace hw {
 
@@ -244,7 +245,7 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
   check_separate(inputs);
   drop_old_gradients(inputs);
   std::vector<const void*> addresses(sources_.size());
-  for (size_t i = 0; i < sources_.size(); ++i) addresses[i] = source(i, inputs).data();
+  for (size_t i = 0; i < sources_.size(); ++i) addresses[i] = address_for(source(i, inputs), plan().name);
   if (once_)
     for (const Tensor& t : once_->results(*workspace_)) addresses.push_back(t.data());
   std::vector<Ref<Storage>> memory;
