@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "autograd/accumulate.h"
 #include "autograd/backward.h"
 #include "autograd/mode.h"
 #include "autograd/record.h"
@@ -171,6 +172,33 @@ bool graph_released(const Ref<GradNode>& root) {
   return false;
 }
 
+/// The leaves that the tape behind `roots` ends in. Throws for a node that was recorded before `since`: a way out of what is looked at.
+Tensors tape_leaves(std::span<const Tensor> roots, uint64_t since) {
+  std::vector<GradNode*> stack;
+  std::unordered_set<GradNode*> seen;
+  Tensors leaves;
+  auto push = [&](const Ref<GradNode>& node) {
+    if (node && seen.insert(node.get()).second) stack.push_back(node.get());
+  };
+  std::vector<Ref<GradNode>> kept;  // an accumulator that only its edge holds
+  for (const Tensor& t : roots) {
+    kept.push_back(gradient_edge(t).node);
+    push(kept.back());
+  }
+  while (!stack.empty()) {
+    GradNode* node = stack.back();
+    stack.pop_back();
+    if (node->is_accumulator()) {
+      leaves.push_back(leaf_of(*node));
+      continue;
+    }
+    check_runtime(node->sequence() >= since, "it depends on the result of ", node->name(),
+                  ", which was computed before and is no argument");
+    for (const GradNode::Edge& e : node->next) push(e.node);
+  }
+  return leaves;
+}
+
 nb::object g_origin;  // a Python callable
 std::string python_origin() {
   if (!g_origin.is_valid()) return {};
@@ -206,6 +234,9 @@ void bind_autograd(nb::module_& m) {
                                retain, create, allow_unused));
         });
   m.def("graph_released", [](nb::handle t) { return graph_released(grad_fn(tensor_of(t.ptr()))); });
+  m.def("tape_position", [] { return make_ref<PythonNode>(nb::object(), "position")->sequence(); });
+  m.def("tape_leaves",
+        [](nb::handle roots, uint64_t since) { return tuple_of(tape_leaves(tensors_from(roots, false), since)); });
   m.def("is_grad_enabled", [] { return grad_mode().enabled; });
   m.def("set_grad_enabled", [](bool on) { return std::exchange(grad_mode().enabled, on); });
   m.def("is_inference_mode", [] { return grad_mode().inference; });

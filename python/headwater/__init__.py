@@ -75,6 +75,7 @@ from .autograd import (  # noqa: E402
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
+    recompute,
     set_grad_enabled,
 )
 from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402

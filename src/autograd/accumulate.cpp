@@ -24,6 +24,7 @@ class AccumulateNode final : public GradNode {
   ~AccumulateNode() override { grad_meta(leaf_)->accumulator = nullptr; }
   std::string_view name() const override { return "accumulate"; }
   bool is_accumulator() const override { return true; }
+  const Tensor& leaf() const { return leaf_; }
 
   Tensors apply(std::span<const Tensor> dy, bool) override {
     if (!dy[0].defined()) return {};
@@ -78,6 +79,11 @@ Ref<GradNode> accumulator(const Tensor& leaf) {
   auto node = make_ref<AccumulateNode>(leaf);
   m.accumulator = node.get();
   return node;
+}
+
+const Tensor& leaf_of(const GradNode& accumulator) {
+  if (!accumulator.is_accumulator()) bug(accumulator.name(), " has no leaf");
+  return static_cast<const AccumulateNode&>(accumulator).leaf();
 }
 
 void check_hook_result(const Tensor& result, DType dtype, const Dims& shape) {

@@ -7,6 +7,8 @@ namespace hw {
 
 /// The node that adds to `leaf.grad`; one at a time per leaf.
 Ref<GradNode> accumulator(const Tensor& leaf);
+/// The leaf of a node that is_accumulator().
+const Tensor& leaf_of(const GradNode& accumulator);
 /// a + b, in place when nobody else holds `a` and no graph is being made.
 Tensor add_gradients(Tensor a, const Tensor& b);
 /// Brings the gradient of a leaf to where the leaf lies, when one of them is a global tensor; set by the room that makes these.

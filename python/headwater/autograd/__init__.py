@@ -1,4 +1,4 @@
-"""Automatic differentiation: grad, backward, modes, custom functions, anomaly detection."""
+"""Automatic differentiation: grad, backward, modes, custom functions, recomputation, anomaly detection."""
 from __future__ import annotations
 
 from .anomaly import detect_anomaly, set_detect_anomaly
@@ -14,7 +14,8 @@ from .modes import (
     no_grad,
     set_grad_enabled,
 )
+from .recompute import recompute
 
 __all__ = ["grad", "backward", "Function", "FunctionCtx", "once_differentiable", "no_grad", "enable_grad", "set_grad_enabled",
            "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "detect_anomaly", "set_detect_anomaly", "gradcheck",
-           "gradgradcheck", "jacobian", "hessian", "vjp", "jvp", "hvp"]
+           "gradgradcheck", "recompute", "jacobian", "hessian", "vjp", "jvp", "hvp"]
