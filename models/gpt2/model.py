@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import headwater as hw
 import headwater.nn.functional as F
@@ -87,8 +88,11 @@ class GPT2Model(nn.Module):
                 scale = math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 1.0
                 nn.init.normal_(parameter, 0.0, config.initializer_range / scale)
 
+    def embed(self, input_ids: hw.Tensor) -> hw.Tensor:
+        return self.drop(self.wte(input_ids) + self.wpe(hw.arange(input_ids.shape[1])))
+
     def forward(self, input_ids: hw.Tensor) -> hw.Tensor:
-        x = self.drop(self.wte(input_ids) + self.wpe(hw.arange(input_ids.shape[1])))
+        x = self.embed(input_ids)
         for block in self.h:
             x = block(x)
         return self.ln_f(x)
@@ -102,6 +106,8 @@ class GPT2LMHeadModel(nn.Module):
         "*.c_attn.*": -1, "*.attn.c_proj.weight": 0,
         "*.c_fc.*": -1, "*.mlp.c_proj.weight": 0, "*.wte.weight": 0,
     }  # fmt: skip
+    # "sequence" brings the length together before these modules, and splits it after those.
+    sequence_plan = {"*.c_attn": "gather", "*.c_fc": "gather", "lm_head": "gather", "*.c_proj": "scatter", "*.wte": "scatter"}
 
     def __init__(self, config: Config = SMALL) -> None:
         super().__init__()
@@ -111,6 +117,11 @@ class GPT2LMHeadModel(nn.Module):
 
     def forward(self, input_ids: hw.Tensor) -> hw.Tensor:
         return self.lm_head(self.transformer(input_ids))
+
+    def pipeline_layers(self) -> list[Any]:
+        """What hw.parallelize cuts into stages."""
+        t = self.transformer
+        return [(t.embed, [t.wte, t.wpe, t.drop]), *t.h, (lambda x: self.lm_head(t.ln_f(x)), [t.ln_f, self.lm_head])]
 
 
 def gpt2() -> GPT2LMHeadModel:

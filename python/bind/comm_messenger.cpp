@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "base/error.h"
 #include "bind/bind.h"
 
 namespace nb = nanobind;
@@ -11,18 +12,54 @@ namespace hw::bind {
 
 namespace {
 
+class CommMessenger;
+CommMessenger* g_current = nullptr;  // of this process, which has one world
+int g_channel = -1;
+constexpr int kMostChannels = 4096;
+
 class CommMessenger final : public Messenger {
  public:
-  explicit CommMessenger(Ref<Comm> comm) : comm_(std::move(comm)) {}
+  explicit CommMessenger(Ref<Comm> comm) : comm_(std::move(comm)) { g_current = this; }
+  ~CommMessenger() override {
+    g_current = nullptr;
+    for (Sent& s : sent_)  // after an error: the engine may still read them
+      if (!s.request->done()) new Sent(std::move(s));
+  }
 
   void exchange(std::span<const Parcel> out, std::span<Parcel> in) override {
+    const int tag = g_channel < 0 ? kTag : kTag - 1 - g_channel;
     std::vector<Request> requests;
     for (const Parcel& p : in)
       for (const Tensor& t : p.pieces)
-        if (t.nbytes()) requests.push_back(comm_->recv(t.data(), t.nbytes(), p.process, kTag));
+        if (t.nbytes()) requests.push_back(comm_->recv(t.data(), t.nbytes(), p.process, tag));
     for (const Parcel& p : out)
       for (const Tensor& t : p.pieces)
-        if (t.nbytes()) requests.push_back(comm_->send(t.data(), t.nbytes(), p.process, kTag));
+        if (t.nbytes()) {
+          Request r = comm_->send(t.data(), t.nbytes(), p.process, tag);
+          if (g_channel < 0)
+            requests.push_back(std::move(r));
+          else
+            sent_.push_back({std::move(r), t});
+        }
+    wait_for(requests);
+    forget_sent();
+  }
+
+  void finish() {
+    std::vector<Request> requests;
+    for (const Sent& s : sent_) requests.push_back(s.request);
+    wait_for(requests);
+    sent_.clear();
+  }
+
+ private:
+  struct Sent {
+    Request request;
+    Tensor piece;
+  };
+  static constexpr int kTag = Comm::kMaxTag;  // channels count down from here, users' messages up from 0
+
+  void wait_for(const std::vector<Request>& requests) {
     try {
       for (const Request& r : requests) wait(*r.get());
     } catch (...) {  // the buffers must live until nothing is under way
@@ -34,8 +71,11 @@ class CommMessenger final : public Messenger {
     for (const Request& r : requests) throw_unless_ok(r->status());
   }
 
- private:
-  static constexpr int kTag = Comm::kMaxTag;  // the last one; users' messages count from 0
+  void forget_sent() {
+    for (const Sent& s : sent_)
+      if (s.request->done()) throw_unless_ok(s.request->status());
+    std::erase_if(sent_, [](const Sent& s) { return s.request->done(); });
+  }
 
   static void wait(Operation& o) {
     while (!o.done()) {
@@ -48,10 +88,21 @@ class CommMessenger final : public Messenger {
   }
 
   Ref<Comm> comm_;
+  std::vector<Sent> sent_;
 };
 
 }  // namespace
 
 std::unique_ptr<Messenger> messenger_over(Ref<Comm> comm) { return std::make_unique<CommMessenger>(std::move(comm)); }
+
+bool use_channel(int channel) {
+  check(channel < kMostChannels, "channel ", channel, " is above the last, ", kMostChannels - 1);
+  g_channel = g_current ? channel : -1;
+  return g_current != nullptr;
+}
+
+void finish_sends() {
+  if (g_current) g_current->finish();
+}
 
 }  // namespace hw::bind

@@ -223,9 +223,18 @@ nb::object open_mpi_comm(const std::string& plugin) {
   return nb::make_tuple(nb::cast(PyComm{opened.comm}), opened.world.local_rank, opened.world.local_size);
 }
 
+std::string hash_tensor(nb::handle tensor) {
+  Tensor t = tensor_argument(tensor.ptr(), "hash_tensor");
+  const void* data = data_of(t, "tensor");
+  nb::gil_scoped_release release;
+  return hex(hash128(data, t.nbytes()));
+}
+
 }  // namespace
 
 void bind_distributed(nb::module_& m) {
+  m.def("use_channel", &use_channel, "Pieces go over a channel of their own and are not waited for; -1 ends it.");
+  m.def("finish_sends", &finish_sends);
   nb::class_<PyRequest>(m, "Request")
       .def(
           "wait", [](PyRequest& r, double timeout) { return wait_request(r, timeout, true); },
@@ -270,15 +279,7 @@ void bind_distributed(nb::module_& m) {
     if (finish_mpi) finish_mpi();
     finish_mpi = nullptr;
   });
-  m.def(
-      "hash_tensor",
-      [](nb::handle tensor) {
-        Tensor t = tensor_argument(tensor.ptr(), "hash_tensor");
-        const void* data = data_of(t, "tensor");
-        nb::gil_scoped_release release;
-        return hex(hash128(data, t.nbytes()));
-      },
-      "32 hexadecimal digits that stand for the bytes of a contiguous tensor.");
+  m.def("hash_tensor", &hash_tensor, "32 hexadecimal digits that stand for the bytes of a contiguous tensor.");
   m.def("join_world_over", [](PyComm& c) {
     join_world(c.value->rank(), c.value->size(), 0, messenger_over(c.value));
     nb::module_::import_("atexit").attr("register")(nb::cpp_function([] { world().messenger.reset(); }));

@@ -119,10 +119,10 @@ def __getattr__(name: str) -> _Any:
         from . import infer
 
         return getattr(infer, name)
-    if name == "parallelize":
-        from .distributed import parallelize
+    if name in ("parallelize", "accumulate"):
+        from . import distributed
 
-        return parallelize
+        return getattr(distributed, name)
     if name == "autocast":
         from .amp import autocast
 
@@ -131,5 +131,8 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    lazy = ("save", "load", "autocast", "parallelize", "compile", "CompileError", "cond", "while_loop", "scan", "freeze", "FreezeError")
+    lazy = (
+        "save", "load", "autocast", "parallelize", "accumulate", "compile", "CompileError", "cond", "while_loop", "scan", "freeze",
+        "FreezeError",
+    )  # fmt: skip
     return sorted({*globals(), *_LAZY, *lazy})

@@ -8,6 +8,7 @@ without one. Errors of one rank end all ranks, with the first cause.
 
 from __future__ import annotations
 
+from .accumulate import accumulate
 from .collectives import (
     Work,
     all_gather,

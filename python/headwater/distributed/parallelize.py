@@ -1,17 +1,20 @@
 """hw.parallelize: a plan for a model on a mesh, as placements of its parameters, gradients, optimiser state and inputs."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, TypeVar
 
 import headwater as hw
 from headwater import nn
 
-from .placing import place_module, placed
+from .placing import call_placed, place_tensors, placed
+from .stages import Pipeline, Stage, cut, layers_of, owners
 
 M = TypeVar("M", bound="nn.Module")
-PLANS = ("data", "zero1", "zero2", "zero3", "tensor")
+PLANS = ("data", "zero1", "zero2", "zero3", "tensor", "sequence", "recompute")
+_BY_DATA = ("data", "zero1", "zero2", "zero3")
 
 
 def _words(plan: Any) -> tuple[list[str], Mapping[str, Any] | None]:
@@ -32,7 +35,7 @@ def _axes(mesh: Any, words: Sequence[str], tensor: bool) -> tuple[int | None, in
     names = list(mesh.names)
     data = names.index("data") if "data" in names else None
     model = names.index("model") if "model" in names else None
-    by_data = any(w != "tensor" for w in words)
+    by_data = any(w in _BY_DATA for w in words)
     if mesh.ndim == 1 and data is None and model is None:
         if by_data and tensor:
             raise ValueError(f"parallelize: {mesh} has one axis for two plans; name its axes 'data' and 'model'")
@@ -54,7 +57,90 @@ def _split_over(sbp: Sequence[Any], axis: int, tensor: hw.Tensor) -> list[Any]:
     return [hw.split(best) if i == axis else s for i, s in enumerate(sbp)]
 
 
-def parallelize(model: M, mesh: Any, plan: Any = "data") -> M:
+class _Plan:
+    """Where the tensors of a model lie on the mesh of a stage; all stages have equal meshes but for their ranks."""
+
+    def __init__(self, model: nn.Module, mesh: Any, plan: Any):
+        self.words, table = _words(plan)
+        self.sequence = self._of_model(model, "sequence") if "sequence" in self.words else {}
+        if table is None and ("tensor" in self.words or self.sequence):
+            table = self._of_model(model, "tensor")
+        self.ndim = mesh.ndim
+        self.data, self.axis = _axes(mesh, self.words, table is not None)
+        self.zero = 0 if self.data is None else max((int(w[4:]) for w in self.words if w.startswith("zero")), default=0)
+        self.table = table or {}
+
+    @staticmethod
+    def _of_model(model: nn.Module, word: str) -> Mapping[str, Any]:
+        table = getattr(model, f"{word}_plan", None)
+        if table is None:
+            remedy = "give a dict from patterns of names to splits" if word == "tensor" else "set one, as models/gpt2 does"
+            raise ValueError(f"parallelize: {type(model).__name__} has no {word}_plan; {remedy}")
+        return table  # type: ignore[no-any-return]
+
+    def by_tensor(self, name: str) -> list[Any]:
+        sbp = [hw.broadcast] * self.ndim
+        for pattern, value in self.table.items():
+            if fnmatchcase(name, pattern):
+                cut = hw.split(value) if isinstance(value, int) else value
+                return [cut if i == self.axis else s for i, s in enumerate(sbp)]
+        return sbp
+
+    def tensor(self, name: str, tensor: hw.Tensor) -> list[Any]:
+        sbp = self.by_tensor(name)
+        return _split_over(sbp, self.data, tensor) if self.zero == 3 and self.data is not None and isinstance(tensor, nn.Parameter) else sbp
+
+    def state(self, name: str, tensor: hw.Tensor) -> list[Any]:
+        return self.by_tensor(name) if self.data is None else _split_over(self.by_tensor(name), self.data, tensor)
+
+    def batch(self) -> list[Any]:
+        return [hw.split(0) if i == self.data else hw.broadcast for i in range(self.ndim)]
+
+    def check_names(self, model: nn.Module) -> None:
+        names = [n for n, _ in [*model.named_parameters(), *model.named_buffers()]]
+        for pattern in self.table:
+            if not any(fnmatchcase(n, pattern) for n in names):
+                raise ValueError(f"parallelize: no parameter or buffer has a name like '{pattern}'")
+
+
+def _split_sequence(model: nn.Module, table: Mapping[str, str], axis: int | None) -> None:
+    """Between the layers that split tensors, activations (N, length, ...) are split along their length."""
+
+    def lying(value: Any, how: Any) -> Any:
+        if not isinstance(value, hw.Tensor) or value.ndim < 3:
+            return value
+        return value.to_global(value.mesh, [how if i == axis else s for i, s in enumerate(value.sbp)])
+
+    def gather(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (lying(args[0], hw.broadcast), *args[1:])
+
+    def scatter(module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        return lying(output, hw.split(1))
+
+    for pattern, what in table.items():
+        found = [m for name, m in model.named_modules() if fnmatchcase(name, pattern)]
+        if not found or what not in ("gather", "scatter"):
+            raise ValueError(f"parallelize: sequence_plan maps names of modules to 'gather' or 'scatter', got '{pattern}': {what!r}")
+        for m in found:
+            if what == "gather":
+                m.register_forward_pre_hook(gather)
+            else:
+                m.register_forward_hook(scatter)
+
+
+def _cut(model: nn.Module, mesh: Any, plan: Any, sizes: Sequence[int] | None) -> tuple[_Plan, Callable[[hw.Tensor], Any], list[Stage]]:
+    """The plan of each stage, on which mesh each tensor lies, and the stages if there are any."""
+    if "pipe" not in mesh.names:
+        if sizes is not None:
+            raise ValueError(f"parallelize: stages are given, but {mesh} has no axis named 'pipe'")
+        return _Plan(model, mesh, plan), lambda tensor: mesh, []
+    stages = cut(model, mesh, sizes)
+    found = _Plan(model, stages[0].mesh, plan)
+    owner = owners(model, stages)
+    return found, lambda tensor: owner[id(tensor)].mesh, stages
+
+
+def parallelize(model: M, mesh: Any, plan: Any = "data", *, stages: Sequence[int] | None = None) -> M:
     """Places a model on a mesh by a plan; the training script stays as it is.
 
     Every process must hold the same parameters before, as after the same hw.manual_seed. Called with ordinary tensors, which
@@ -62,58 +148,53 @@ def parallelize(model: M, mesh: Any, plan: Any = "data") -> M:
 
     Args:
         model: any nn.Module; it is returned.
-        mesh: its axes named "data" and "model", or a mesh of one axis.
+        mesh: its axes named "data", "model" and "pipe", as many of them as are wanted, or a mesh of one axis. Over "pipe" the
+            model is cut into stages; `hw.accumulate` lets them work at the same time.
         plan: one of these, or several ("tensor+zero1", or a list):
             "data": every rank of the data axis has all parameters and a part of the batch.
             "zero1": also splits the optimiser's state over the data axis; "zero2" also the gradients, "zero3" also the parameters.
             "tensor": splits parameters over the model axis as the model's `tensor_plan` says.
             a dict: the same, with patterns of names, as {"*.fc1.*": hw.split(0), "*.fc2.weight": hw.split(1)}; or just the axes.
+            "sequence": also splits what lies between these layers (norms, dropout, residuals) along the sequence, as the
+                model's `sequence_plan` says (Korthikanti et al., "Reducing activation recomputation", 2022).
+            "recompute": the layers' inner results are not kept but computed again, see hw.recompute.
+        stages: how many layers each stage gets; default: as even as their parameters allow.
     Raises ValueError for a plan that the mesh has no axis for. Results are those of one device, up to the order of sums.
 
     >>> model = hw.parallelize(hw.nn.Linear(4, 2), hw.mesh("cpu", 2), "zero1")
     >>> model(hw.ones(6, 4)).sbp
     [S(0)]
     """
-    words, table = _words(plan)
-    if "tensor" in words:
-        if table is None:
-            table = getattr(model, "tensor_plan", None)
-        if table is None:
-            raise ValueError(f"parallelize: {type(model).__name__} has no tensor_plan; give a dict from patterns of names to splits")
-    data, axis = _axes(mesh, words, table is not None)
-    zero = max((int(w[4:]) for w in words if w.startswith("zero")), default=0)
-    table = table or {}
-
-    def split_tensor(name: str) -> list[Any]:
-        sbp = [hw.broadcast] * mesh.ndim
-        for pattern, value in table.items():
-            if fnmatchcase(name, pattern):
-                cut = hw.split(value) if isinstance(value, int) else value
-                return [cut if i == axis else s for i, s in enumerate(sbp)]
-        return sbp
-
-    def choose(name: str, tensor: hw.Tensor) -> list[Any]:
-        sbp = split_tensor(name)
-        return _split_over(sbp, data, tensor) if zero == 3 and data is not None and isinstance(tensor, nn.Parameter) else sbp
-
-    names = [n for n, _ in [*model.named_parameters(), *model.named_buffers()]]
-    for pattern in table:
-        if not any(fnmatchcase(n, pattern) for n in names):
-            raise ValueError(f"parallelize: no parameter or buffer has a name like '{pattern}'")
-    place_module(model, mesh, choose)
-    if zero and data is not None:
+    found, mesh_of, cuts = _cut(model, mesh, plan, stages)
+    found.check_names(model)
+    place_tensors(model, lambda name, tensor: (mesh_of(tensor), found.tensor(name, tensor)))
+    call_placed(model)
+    if found.zero:
         for name, p in model.named_parameters():
-            state = _split_over(split_tensor(name), data, p)
-            p._state_sbp = state
-            if zero > 1:
-                hw._C.set_gradient_sbp(p, state)
-    batch = [hw.split(0) if i == data else hw.broadcast for i in range(mesh.ndim)]
-    model.__dict__["_batch_place"] = (mesh, batch)
+            p._state_sbp = found.state(name, p)
+            if found.zero > 1:
+                p._gradient_sbp = p._state_sbp
+                hw._C.set_gradient_sbp(p, p._state_sbp)
+    _split_sequence(model, found.sequence, found.axis)
+    if "recompute" in found.words:
+        for layer in [layer for s in cuts for layer in s.layers] or layers_of(model):
+            if not isinstance(layer.function, nn.Module):
+                continue
+            layer.recompute = True
+            if not cuts:
+                layer.function.__dict__["forward"] = partial(hw.recompute, layer.function.forward)
+    model.__dict__["_input_place"] = (cuts[0].mesh if cuts else mesh, found.batch())
+    model.__dict__["_batch_place"] = (cuts[-1].mesh if cuts else mesh, found.batch())
+    if cuts:
+        pipeline = Pipeline(cuts, found.batch())
+        model.__dict__["_pipeline"] = pipeline
+        model.__dict__["forward"] = pipeline.forward
     return model
 
 
 def place_batch(model: nn.Module, *tensors: Any) -> Any:
-    """Ordinary tensors, of which every process holds the whole, placed as the inputs of a parallelized model; one or a tuple."""
+    """Ordinary tensors, of which every process holds the whole, placed as the targets of a parallelized model, which are where its
+    results are (and as its inputs, where it has no stages); one or a tuple."""
     place = model.__dict__.get("_batch_place")
     if place is None:
         raise ValueError(f"place_batch: {type(model).__name__} was not placed by hw.parallelize")

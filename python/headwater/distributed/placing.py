@@ -73,7 +73,7 @@ def _chooser(mesh: Any, sbp: Any) -> Callable[[str, hw.Tensor], Any]:
     return choose
 
 
-def _places(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, bool]]:
+def places_of(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, bool]]:
     """Every parameter and buffer: full name, its module, its name there, whether it is a parameter."""
     for prefix, owner in module.named_modules():
         for name in (*owner._parameter_names, *owner._buffer_names):
@@ -104,7 +104,7 @@ def placed(value: Any, mesh: Any, sbp: Any) -> Any:
 
 
 def _enter(module: nn.Module, args: Any, kwargs: Any) -> Any:
-    batch = module.__dict__.get("_batch_place")
+    batch = module.__dict__.get("_input_place")
     if batch is not None:  # of hw.parallelize
         args, kwargs = placed(args, *batch), placed(kwargs, *batch)
     for t in _tensors([args, kwargs]):
@@ -142,22 +142,38 @@ def place_module(module: M, mesh: Any, sbp: Any) -> M:
     [S(0)]
     """
     choose = _chooser(mesh, sbp)
-    with hw.no_grad():
-        for full, owner, name, is_parameter in _places(module):
-            tensor = owner.__dict__[name]
-            place = choose(full, tensor)
-            if not is_parameter:
-                owner.__dict__[name] = tensor.to_global(mesh, place)
-                continue
-            grad = tensor.grad
-            tensor.data = tensor.detach().to_global(mesh, place)
-            if grad is not None:
-                tensor.grad = grad.to_global(mesh, place)
+    place_tensors(module, lambda name, tensor: (mesh, choose(name, tensor)))
     unused = getattr(choose, "unused", {})
     if unused:
         raise ValueError(f"place_module: no parameter or buffer has a name like {', '.join(map(repr, unused))}")
+    call_placed(module)
+    return module
+
+
+def place_tensors(module: nn.Module, choose: Callable[[str, hw.Tensor], tuple[Any, Any]]) -> None:
+    """Every parameter, its gradient and every buffer goes to the mesh and SBP that `choose` gives for the first of its names."""
+    done: dict[int, tuple[hw.Tensor, hw.Tensor]] = {}  # by id: before, which keeps the id taken, and after
+    with hw.no_grad():
+        for full, owner, name, is_parameter in places_of(module):
+            tensor = owner.__dict__[name]
+            place = choose(full, tensor)
+            if id(tensor) not in done:
+                done[id(tensor)] = tensor, _parameter_at(tensor, place) if is_parameter else tensor.to_global(*place)
+            owner.__dict__[name] = done[id(tensor)][1]
+
+
+def _parameter_at(tensor: hw.Tensor, place: tuple[Any, Any]) -> hw.Tensor:
+    """The parameter itself, in another place."""
+    grad = tensor.grad
+    tensor.data = tensor.detach().to_global(*place)
+    if grad is not None:
+        tensor.grad = grad.to_global(*place)
+    return tensor
+
+
+def call_placed(module: nn.Module) -> None:
+    """From now on calls of the module see to their inputs, and what it makes on the way is the same on every process."""
     if "_entered" not in module.__dict__:
         module.__dict__["_entered"] = 0
         module.register_forward_pre_hook(_enter, with_kwargs=True)
         module.register_forward_hook(_leave, always_call=True)
-    return module

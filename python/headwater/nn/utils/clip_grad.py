@@ -23,6 +23,12 @@ def _by_rows(parameters: Tensors) -> list[Any]:
     return [p.sparse_grad for p in _listed(parameters) if p.sparse_grad is not None]
 
 
+def _together(norms: list[hw.Tensor]) -> list[hw.Tensor]:
+    """Those that lie on several meshes, as of a model with stages, as ordinary tensors on every process."""
+    meshes = {t.mesh if t.is_global else None for t in norms}
+    return norms if len(meshes) == 1 else [t.full() if t.is_global else t for t in norms]
+
+
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> hw.Tensor:
@@ -32,7 +38,7 @@ def get_total_norm(
     if not tensors:
         return hw.tensor(0.0)
     with hw.no_grad():
-        norms = hw.stack([hw.norm(t.detach(), norm_type) for t in tensors])
+        norms = hw.stack(_together([hw.norm(t.detach(), norm_type) for t in tensors]))
         total = norms.max() if math.isinf(norm_type) and norm_type > 0 else hw.norm(norms, norm_type)
     if error_if_nonfinite and not math.isfinite(float(total)):
         raise RuntimeError(
