@@ -30,14 +30,14 @@ Board::Board(StreamPlan plan)
 
 Board::~Board() = default;
 
-void Board::post_to(int32_t actor, Message message) {
+void Board::post_to(int32_t actor, StreamMessage message) {
   message.actor = actor;
   mailbox(plan_.actors[static_cast<size_t>(actor)].stream).post(std::move(message));
 }
 
 void Board::stop() {
   if (stopping_.exchange(true, std::memory_order_acq_rel)) return;
-  for (const auto& mailbox : mailboxes_) mailbox->post({Message::Kind::Stop});
+  for (const auto& mailbox : mailboxes_) mailbox->post({StreamMessage::Kind::Stop});
 }
 
 void Board::fail(Fault fault) {

@@ -23,7 +23,7 @@ class Board {
 
   const StreamPlan& plan() const { return plan_; }
   Mailbox& mailbox(int32_t stream) { return *mailboxes_[static_cast<size_t>(stream)]; }
-  void post_to(int32_t actor, Message message);
+  void post_to(int32_t actor, StreamMessage message);
 
   /// Tells every stream to end. The first fault stays; a stop without one is no fault.
   void stop();

@@ -10,13 +10,13 @@ namespace hw {
 struct Mailbox::State {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::vector<Message> messages;
+  std::vector<StreamMessage> messages;
 };
 
 Mailbox::Mailbox() : state_(std::make_unique<State>()) {}
 Mailbox::~Mailbox() = default;
 
-void Mailbox::post(Message message) {
+void Mailbox::post(StreamMessage message) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->messages.push_back(std::move(message));
@@ -24,7 +24,7 @@ void Mailbox::post(Message message) {
   state_->arrived.notify_one();
 }
 
-bool Mailbox::take(std::vector<Message>& into, double seconds) {
+bool Mailbox::take(std::vector<StreamMessage>& into, double seconds) {
   into.clear();
   std::unique_lock lock(state_->mutex);
   const auto some = [&] { return !state_->messages.empty(); };

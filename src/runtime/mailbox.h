@@ -8,7 +8,7 @@
 
 namespace hw {
 
-struct Message {
+struct StreamMessage {
   enum class Kind : uint8_t {
     Readable,  // input `port` of `actor` has one more: `value`, in copy `copy` of its register
     Free,      // consumer `consumer` has read copy `copy` of output `port` of `actor`
@@ -27,10 +27,10 @@ class Mailbox {
   Mailbox();
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
-  void post(Message message);
+  void post(StreamMessage message);
   /// Replaces `into` by all that is there, in the order in which it was posted; waits for something, at most `seconds` (negative:
   /// for ever). False if nothing came.
-  bool take(std::vector<Message>& into, double seconds);
+  bool take(std::vector<StreamMessage>& into, double seconds);
 
  private:
   struct State;

@@ -66,7 +66,7 @@ void Stream::add_actor(int32_t id, Ref<Behaviour> behaviour) {
 
 Stream::Actor& Stream::local(int32_t actor) { return actors_[static_cast<size_t>(place_[static_cast<size_t>(actor)])]; }
 
-void Stream::send(int32_t actor, Message message) {
+void Stream::send(int32_t actor, StreamMessage message) {
   if (place_[static_cast<size_t>(actor)] < 0) return board_.post_to(actor, std::move(message));
   message.actor = actor;
   own_.push_back(std::move(message));
@@ -77,10 +77,10 @@ bool Stream::step(double seconds) {
   if (ordered_) skip_ended();
   const bool idle = own_.empty() && !(ordered_ ? can_fire(actors_[turn_]) : !ready_.empty());
   board_.mailbox(stream_).take(taken_, idle ? seconds : 0);
-  for (Message& m : taken_) handle(m);
+  for (StreamMessage& m : taken_) handle(m);
   taken_.clear();
   while (!own_.empty()) {
-    Message m = std::move(own_.front());
+    StreamMessage m = std::move(own_.front());
     own_.pop_front();
     handle(m);
   }
@@ -101,21 +101,21 @@ void Stream::end() {
   board_.stream_ended();
 }
 
-void Stream::handle(Message& m) {
-  if (m.kind == Message::Kind::Stop) {
+void Stream::handle(StreamMessage& m) {
+  if (m.kind == StreamMessage::Kind::Stop) {
     stopped_ = true;
     return;
   }
   Actor& actor = local(m.actor);
   if (actor.ended) return;
   switch (m.kind) {
-    case Message::Kind::Readable:
+    case StreamMessage::Kind::Readable:
       actor.inputs[static_cast<size_t>(m.port)].tokens.push_back({m.copy, std::move(m.value)});
       break;
-    case Message::Kind::End: actor.inputs[static_cast<size_t>(m.port)].ended = true; break;
-    case Message::Kind::Free: read_again(actor, m.port, m.copy, m.consumer); break;
-    case Message::Kind::Leave: consumer_leaves(actor, m.port, m.consumer); break;
-    case Message::Kind::Stop: break;
+    case StreamMessage::Kind::End: actor.inputs[static_cast<size_t>(m.port)].ended = true; break;
+    case StreamMessage::Kind::Free: read_again(actor, m.port, m.copy, m.consumer); break;
+    case StreamMessage::Kind::Leave: consumer_leaves(actor, m.port, m.consumer); break;
+    case StreamMessage::Kind::Stop: break;
   }
   look_at(actor);
 }
@@ -254,7 +254,7 @@ void Stream::deliver(Actor& actor) {
     for (size_t i = 0; i < out.consumers.size(); ++i) {
       if (out.gone[i]) continue;
       board_.reg(out.reg).messages.fetch_add(1, std::memory_order_relaxed);
-      send(out.consumers[i], {Message::Kind::Readable, -1, out.ports[i], copy, -1, value});
+      send(out.consumers[i], {StreamMessage::Kind::Readable, -1, out.ports[i], copy, -1, value});
     }
   }
 }
@@ -263,7 +263,7 @@ void Stream::give_credits(Actor& actor) {
   for (Input& in : actor.inputs) {
     const int32_t copy = in.tokens.front().copy;
     in.tokens.pop_front();
-    send(in.producer, {Message::Kind::Free, -1, in.port, copy, in.consumer, {}});
+    send(in.producer, {StreamMessage::Kind::Free, -1, in.port, copy, in.consumer, {}});
   }
 }
 
@@ -275,10 +275,10 @@ void Stream::finish(Actor& actor, bool leave_inputs) {
   --left_;
   for (const Output& out : actor.outputs)
     for (size_t i = 0; i < out.consumers.size(); ++i)
-      send(out.consumers[i], {Message::Kind::End, -1, out.ports[i], -1, -1, {}});
+      send(out.consumers[i], {StreamMessage::Kind::End, -1, out.ports[i], -1, -1, {}});
   for (Input& in : actor.inputs) {
     in.tokens.clear();
-    if (leave_inputs) send(in.producer, {Message::Kind::Leave, -1, in.port, -1, in.consumer, {}});
+    if (leave_inputs) send(in.producer, {StreamMessage::Kind::Leave, -1, in.port, -1, in.consumer, {}});
   }
   actor.results.assign(actor.results.size(), {});
   board_.actor_ended();

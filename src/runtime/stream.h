@@ -58,7 +58,7 @@ class Stream {
 
   void add_actor(int32_t id, Ref<Behaviour> behaviour);
   Actor& local(int32_t actor);
-  void handle(Message& message);
+  void handle(StreamMessage& message);
   void read_again(Actor& actor, int32_t port, int32_t copy, int32_t consumer);
   void consumer_leaves(Actor& actor, int32_t port, int32_t consumer);
   void look_at(Actor& actor);
@@ -71,7 +71,7 @@ class Stream {
   void deliver(Actor& actor);
   void give_credits(Actor& actor);
   void finish(Actor& actor, bool leave_inputs);
-  void send(int32_t actor, Message message);
+  void send(int32_t actor, StreamMessage message);
 
   Board& board_;
   int32_t stream_;
@@ -81,8 +81,8 @@ class Stream {
   std::vector<int32_t> place_;  // by actor of the plan: into actors_, or -1
   size_t left_ = 0, turn_ = 0;
   std::deque<size_t> ready_;  // into actors_, in the order in which they became ready
-  std::vector<Message> taken_;
-  std::deque<Message> own_;  // to actors of this stream: no lock, no wake-up
+  std::vector<StreamMessage> taken_;
+  std::deque<StreamMessage> own_;  // to actors of this stream: no lock, no wake-up
   std::vector<FiringRecord> records_;
 };
 
