@@ -2,18 +2,23 @@
 #include "compiler/recomputing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/check_graph.h"
+#include "compiler/pass.h"
+#include "compiler/regions/region.h"
 #include "op/rules.h"
 
 namespace hw {
 
-/// What a node costs: its floating-point operations, and the bytes it moves at the price of a few operations each.
+/// What a node costs: its floating-point operations, and the bytes it moves at the price of a few operations each. Infinite for loops and
+/// branches: how much they do is known only when they run.
 static double cost_of(const Graph& g, const Node& n) {
   double bytes = 0, flops = 0;
   for (ValueId v : n.inputs)
     if (v != kNone) bytes += static_cast<double>(g.spec(v).numel() * dtype_size(g.spec(v).dtype));
   for (ValueId v : n.outputs) bytes += static_cast<double>(g.spec(v).numel() * dtype_size(g.spec(v).dtype));
+  if (!n.bodies.empty() && n.op != kRegion && n.op != kOnce) return HUGE_VAL;
   if (!n.bodies.empty()) {
     for (NodeId id : n.bodies[0]->order) flops += cost_of(*n.bodies[0], n.bodies[0]->node(id)) / 8;
   } else if (const OpDef* op = find_op(n.op); op && op->flops_rule()) {
@@ -31,7 +36,8 @@ void Recomputing::look() {
 
 double Recomputing::total_cost() const {
   double sum = 0;
-  for (NodeId id : g_.order) sum += cost_of(g_, g_.node(id));
+  for (NodeId id : g_.order)
+    if (const double cost = cost_of(g_, g_.node(id)); std::isfinite(cost)) sum += cost;
   return sum;
 }
 

@@ -22,7 +22,7 @@ class Recomputing {
   explicit Recomputing(Graph& graph) : g_(graph) { look(); }
 
   int64_t peak() const { return profile_.peak; }
-  double total_cost() const;
+  double total_cost() const;  // of what has a known cost
   /// What can be given up at the peak, as the graph is now.
   std::vector<Choice> choices() const;
   /// Of several choices, those of later uses come first: positions before the one that is applied stay what they were.

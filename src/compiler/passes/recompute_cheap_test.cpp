@@ -41,6 +41,21 @@ TEST(RecomputeCheap, NotAProduct) {
   EXPECT_EQ(after("recompute_cheap", waiting("mm(%3, %1)", 40, "16384"), kTextOnly), "no change");
 }
 
+TEST(RecomputeCheap, NotALoop) {
+  const std::string loop = R"(_while(%3) with
+  graph going
+  input %0: f32[16384, 1024]
+  %1: bool[16384, 1024] = isnan(%0)
+  %2: bool[] = any(%1)
+  output %2
+  graph turn
+  input %0: f32[16384, 1024]
+  %1: f32[16384, 1024] = neg(%0)
+  output %1
+end)";
+  EXPECT_EQ(after("recompute_cheap", waiting(loop, 40, "16384"), kTextOnly), "no change");
+}
+
 TEST(RecomputeCheap, NotWhatIsUsedSoon) {
   EXPECT_EQ(after("recompute_cheap", waiting("relu(%3)", 4, "16384"), kTextOnly), "no change");
 }
