@@ -4,15 +4,9 @@
 #include "op/math.h"
 #include "op/rules.h"
 #include "op/split_form.h"
+#include "ops/index/table_rows.h"
 
 namespace hw {
-
-static Dims shape_of(const InferCtx& c) {
-  check_runtime(c.in[1].ndim() == 2, "weight must have two axes, got ", c.in[1]);
-  Dims shape = c.in[0].shape;
-  shape.push_back(c.in[1].shape[1]);
-  return shape;
-}
 
 static void set_first_row(std::span<const Box> in, std::span<const Box>, Attrs& attrs) { attrs[3] = in[1][0].begin; }
 static const RegisterSplitForm rank_attrs{"_embedding_part", &set_first_row};
@@ -28,7 +22,7 @@ static const RegisterOp op =
         .attr_required("rows", AttrValue::Kind::Int, "of the whole table")
         .attr("first", int64_t{0}, "the number of the first row of weight")
         .out(
-            "y", [](const InferCtx& c) { return c.in[1].dtype; }, shape_of)
+            "y", [](const InferCtx& c) { return c.in[1].dtype; }, rows_shape)
         .internal()
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[0].ndim();

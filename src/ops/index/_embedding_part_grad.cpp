@@ -4,15 +4,14 @@
 #include "op/math.h"
 #include "op/rules.h"
 #include "op/split_form.h"
+#include "ops/index/table_rows.h"
 
 namespace hw {
 
 static Dims shape_of(const InferCtx& c) {
-  const Dims& dy = c.in[0].shape;
-  check_runtime(
-      dy.size() == c.in[1].shape.size() + 1 && std::equal(c.in[1].shape.begin(), c.in[1].shape.end(), dy.begin()),
-      "dy is ", c.in[0], ", index ", c.in[1], ": dy must have one axis more");
-  check_runtime(c.in[2].ndim() == 2 && c.in[2].shape[1] == dy.back(), "dy is ", c.in[0], " for a table ", c.in[2]);
+  check_row_gradient(c);
+  check_runtime(c.in[2].ndim() == 2 && c.in[2].shape[1] == c.in[0].shape.back(), "dy is ", c.in[0], " for a table ",
+                c.in[2]);
   return c.in[2].shape;
 }
 
@@ -41,14 +40,9 @@ static const RegisterOp op =
         .grad("index",
               [](GradCtx& g) {
                 static const Op look_up{"_embedding_part"};
-                check_runtime(!g.attr("scale_grad_by_freq").truth(),
-                              "embedding with scale_grad_by_freq has no second derivative");
+                check_twice_differentiable(g);
                 if (!g.needs(0)) return;
-                Tensor rows = look_up({g.in(1), g.dy()}, {int64_t{-1}, false, g.attr("rows"), g.attr("first")});
-                const int64_t padding = g.attr("padding_idx").i64();
-                if (padding >= 0)
-                  rows = where(unsqueeze(eq(g.in(1), number(Scalar(padding))), -1), zeros({}, rows.dtype()), rows);
-                g.dx(0, rows);
+                give_rows(g, look_up({g.in(1), g.dy()}, {int64_t{-1}, false, g.attr("rows"), g.attr("first")}));
               })
         .no_onnx("gradients are not exported");
 

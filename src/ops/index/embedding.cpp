@@ -4,15 +4,9 @@
 #include "op/math.h"
 #include "op/rules.h"
 #include "op/split_form.h"
+#include "ops/index/table_rows.h"
 
 namespace hw {
-
-static Dims shape_of(const InferCtx& c) {
-  check_runtime(c.in[1].ndim() == 2, "weight must have two axes, got ", c.in[1]);
-  Dims shape = c.in[0].shape;
-  shape.push_back(c.in[1].shape[1]);
-  return shape;
-}
 
 /// A table that is split by rows stays where it is: each rank looks up what it has, and what they found is added.
 static Tensors by_rows(std::span<const Tensor> in, const Attrs& attrs, std::span<const Placement* const> places) {
@@ -34,7 +28,7 @@ static const RegisterOp op =
         .attr("scale_grad_by_freq", false, "divide gradients by how often a row occurs")
         .attr("sparse", false, "accepted; gradients are dense")
         .out(
-            "y", [](const InferCtx& c) { return c.in[1].dtype; }, shape_of)
+            "y", [](const InferCtx& c) { return c.in[1].dtype; }, rows_shape)
         .method(false)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[0].ndim();

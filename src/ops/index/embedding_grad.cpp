@@ -3,16 +3,14 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "ops/index/table_rows.h"
 
 namespace hw {
 
 static Dims shape_of(const InferCtx& c) {
-  const Dims& dy = c.in[0].shape;
-  check_runtime(
-      dy.size() == c.in[1].shape.size() + 1 && std::equal(c.in[1].shape.begin(), c.in[1].shape.end(), dy.begin()),
-      "dy is ", c.in[0], ", index ", c.in[1], ": dy must have one axis more");
+  check_row_gradient(c);
   check_runtime(c.attr("rows").i64() >= 0, "rows cannot be negative, got ", c.attr("rows").i64());
-  return {c.attr("rows").i64(), dy.back()};
+  return {c.attr("rows").i64(), c.in[0].shape.back()};
 }
 
 static const RegisterOp op =
@@ -35,13 +33,8 @@ static const RegisterOp op =
         .grad("index",
               [](GradCtx& g) {
                 static const Op look_up{"embedding"};
-                check_runtime(!g.attr("scale_grad_by_freq").truth(),
-                              "embedding with scale_grad_by_freq has no second derivative");
-                Tensor rows = look_up({g.in(1), g.dy()});
-                const int64_t padding = g.attr("padding_idx").i64();
-                if (padding >= 0)
-                  rows = where(unsqueeze(eq(g.in(1), number(Scalar(padding))), -1), zeros({}, rows.dtype()), rows);
-                g.dx(0, rows);
+                check_twice_differentiable(g);
+                give_rows(g, look_up({g.in(1), g.dy()}));
               })
         .no_onnx("gradients are not exported");
 
