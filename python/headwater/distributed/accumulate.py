@@ -9,7 +9,7 @@ from headwater import nn
 
 from .placing import placed
 from .schedule import Task, one_forward_one_backward
-from .stages import Pipeline, Stage, moved, whole_sbp
+from .stages import Pipeline, Stage, listed, moved, whole_sbp
 
 
 def _sizes(count: int, parts: int) -> list[int]:
@@ -80,7 +80,7 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
     >>> hw.accumulate(model, hw.nn.functional.mse_loss, hw.ones(6, 4), hw.ones(6, 1), micro_batches=3).shape
     Size([])
     """
-    inputs, targets = (v if isinstance(v, tuple) else (v,) for v in (inputs, targets))
+    inputs, targets = listed(inputs), listed(targets)
     micros = _micro_batches(inputs, targets, micro_batches, reduction)
     scaled = (lambda loss: loss) if scaler is None else scaler.scale
     pipeline: Pipeline | None = model.__dict__.get("_pipeline")
@@ -129,10 +129,6 @@ def _key(value: Any) -> Any:
     if isinstance(value, hw.Tensor):
         return tuple(value.shape), value.dtype.name, tuple(map(str, value.sbp)) if value.is_global else None
     return tuple(map(_key, value)) if isinstance(value, (tuple, list)) else value
-
-
-def _listed(values: Any) -> tuple[Any, ...]:
-    return values if isinstance(values, tuple) else (values,)
 
 
 def _differentiable(t: Any) -> bool:
@@ -219,7 +215,7 @@ class _Run:
             if stage.index == self.last:
                 targets = placed(self.micros[micro].targets, stage.mesh, self.pipeline.input_sbp)
                 result = _checked(self.loss_of(result, *targets)) * self.micros[micro].weight
-        outputs = _listed(result)
+        outputs = listed(result)
         draws = self.generator.get_state()[1] - state[1]
         if len(facts) == stage.index:
             facts.append(self._learned(stage, outputs, draws))

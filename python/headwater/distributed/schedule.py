@@ -57,8 +57,3 @@ def needed_by(task: Task, stages: int) -> Task | None:
     if not backward:
         return Task(False, stage - 1, micro) if stage else None
     return Task(True, stage + 1, micro) if stage < stages - 1 else Task(False, stage, micro)
-
-
-def bubble(stages: int, count: int) -> float:
-    """By what factor a step is longer than the work of one stage, where all stages take equally long: (count + stages - 1) / count."""
-    return (count + stages - 1) / count

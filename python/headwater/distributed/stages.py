@@ -11,6 +11,11 @@ from headwater import nn
 from .placing import places_of
 
 
+def listed(result: Any) -> tuple[Any, ...]:
+    """What a function returned, as what the next one takes."""
+    return result if isinstance(result, tuple) else (result,)
+
+
 class Layer:
     """One of the functions that a model is, with the parameters of earlier stages that it borrows."""
 
@@ -52,7 +57,7 @@ class Stage:
         result: Any = values
         with hw.implicit_broadcast():
             for layer in self.layers:
-                result = layer(borrowed, result if isinstance(result, tuple) else (result,))
+                result = layer(borrowed, listed(result))
         return result
 
 
@@ -158,6 +163,6 @@ class Pipeline:
         result: Any = tuple(moved(v, self.stages[0].mesh) for v in values)
         for stage in self.stages:
             if stage.index:
-                result = tuple(moved(v, stage.mesh) for v in (result if isinstance(result, tuple) else (result,)))
+                result = tuple(moved(v, stage.mesh) for v in listed(result))
             result = stage.run([p.to_global(stage.mesh, p.sbp) for p, _ in stage.lenders], result)
         return result

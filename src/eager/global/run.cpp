@@ -196,6 +196,14 @@ int64_t first_element(const Box& part, const Dims& shape) {
   return first;
 }
 
+/// While it lives, draws begin with the number of another element than the first.
+struct DrawsFrom {
+  explicit DrawsFrom(int64_t element) { t_first_drawn = element; }
+  ~DrawsFrom() { t_first_drawn = 0; }
+  DrawsFrom(const DrawsFrom&) = delete;
+  DrawsFrom& operator=(const DrawsFrom&) = delete;
+};
+
 /// normal_ and uniform_ of a tensor whose parts are rows of its elements: each process draws the numbers of its parts only.
 bool fill_parts(const OpDef& op, const Attrs& attrs, std::span<Tensor> out) {
   static const OpDef &normal = get_op("normal_"), &uniform = get_op("uniform_");
@@ -211,14 +219,8 @@ bool fill_parts(const OpDef& op, const Attrs& attrs, std::span<Tensor> out) {
   const Tensors parts = parts_of(out[0]);
   for (size_t r = 0; r < parts.size(); ++r) {
     Tensor part = parts[r];
-    t_first_drawn = begins[static_cast<size_t>(g.place->here[r])];
-    try {
-      execute_here(op, {&part, 1}, attrs, {&part, 1});
-    } catch (...) {
-      t_first_drawn = 0;
-      throw;
-    }
-    t_first_drawn = 0;
+    const DrawsFrom first(begins[static_cast<size_t>(g.place->here[r])]);
+    execute_here(op, {&part, 1}, attrs, {&part, 1});
   }
   written(out[0]);
   return true;
