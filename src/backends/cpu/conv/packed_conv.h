@@ -1,0 +1,36 @@
+// Direct convolution of blocked images by packed weights, for one strip of output points at a time. Contiguous f32.
+#pragma once
+
+#include "kernels/conv/packed.h"
+
+namespace hw {
+
+/// Output channels that are computed together; blocks are made of such chunks.
+constexpr int64_t kChunkChannels = 8;
+
+/// What all strips share. Steps are in floats.
+struct PackedConvPlan {
+  PackedConvRequest request;
+  int64_t x_row = 0, x_column = 0, x_channel = 0, x_block = 0;  // of the input
+  int64_t w_channel = 0, w_point = 0, w_block = 0;              // of the weight
+  int64_t in_blocks = 0, in_channels = 0;                       // of a group, and of a block
+};
+
+/// Output columns [begin, end) of one row, for the chunks [first, last) of a group (depthwise: of all channels).
+struct PackedConvStrip {
+  int64_t image = 0, group = 0, row = 0, begin = 0, end = 0, first = 0, last = 0;
+};
+
+struct PackedConvData {
+  const float *x = nullptr, *w = nullptr, *bias = nullptr, *residual = nullptr;
+  float* y = nullptr;
+};
+
+struct PackedConvRoutines {
+  void (*strip)(const PackedConvPlan& plan, const PackedConvData& data, const PackedConvStrip& strip);
+  int64_t chunks;  // that are best given together
+  int64_t points;  // likewise
+};
+PackedConvRoutines packed_conv_routines();
+
+}  // namespace hw
