@@ -5,6 +5,7 @@
 #include "ir/graph.h"
 #include "op/node_call.h"
 #include "op/rules.h"
+#include "plan/calls.h"
 
 namespace hw {
 
@@ -40,37 +41,10 @@ std::string step_problem(const PlanStep& s, std::span<const TensorSpec> in, std:
   return problem.empty() ? problem : text(s.op, ": ", problem);
 }
 
-std::string loop_problem(const PlanLoop& loop) {
-  for (const PlanStep& s : loop.body)
-    for (bool last : {false, true}) {
-      if (last && !loop.has_last) continue;
-      std::vector<TensorSpec> in, out;
-      const auto spec = [&](int32_t t) {
-        const PlanTile& tile = loop.tiles[static_cast<size_t>(t)];
-        return last ? tile.last_spec : tile.spec;
-      };
-      for (int32_t t : s.inputs) in.push_back(t < 0 ? TensorSpec{} : spec(t));
-      for (int32_t t : s.outputs) out.push_back(spec(t));
-      if (std::string problem = step_problem(s, in, out); !problem.empty()) return problem;
-    }
-  return {};
-}
-
 }  // namespace
 
 std::string calls_problem(const Plan& plan) {
-  std::string problem;
-  for (size_t i = 0; i < plan.bodies.size() && problem.empty(); ++i) problem = calls_problem(plan.bodies[i]);
-  for (size_t i = 0; i < plan.loops.size() && problem.empty(); ++i) problem = loop_problem(plan.loops[i]);
-  for (size_t i = 0; i < plan.steps.size() && problem.empty(); ++i) {
-    const PlanStep& s = plan.steps[i];
-    if (s.loop >= 0 || !s.bodies.empty()) continue;
-    std::vector<TensorSpec> in, out;
-    for (int32_t t : s.inputs) in.push_back(t < 0 ? TensorSpec{} : plan.tensors[static_cast<size_t>(t)].spec);
-    for (int32_t t : s.outputs) out.push_back(plan.tensors[static_cast<size_t>(t)].spec);
-    problem = step_problem(s, in, out);
-  }
-  return problem;
+  return first_problem(plan, [](const PlanCall& c) { return step_problem(c.step, c.inputs, c.outputs); });
 }
 
 }  // namespace hw

@@ -1,0 +1,16 @@
+// SHA-256, where a hash must stand against forgery: FIPS 180-4.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace hw {
+
+using Sha256 = std::array<uint8_t, 32>;
+
+Sha256 sha256(const void* data, size_t bytes);
+std::string hex(const Sha256& hash);  // 64 digits
+
+}  // namespace hw
