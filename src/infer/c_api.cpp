@@ -201,12 +201,13 @@ hwi_status hwi_session_create(hwi_model* model, hwi_memory* memory, hwi_session*
 }
 void hwi_session_free(hwi_session* session) { delete session; }
 
-hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, hwi_dtype dtype, int32_t ndim,
+hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, int32_t dtype, int32_t ndim,
                              const int64_t* shape) {
   if (!session) return failed(HWI_INVALID, "the session is null");
   return guarded([&] {
     const hw::FrozenForm& first = session->session.model().form(0);
     hw::check(ndim >= 0 && ndim <= hw::kMaxDims, "a tensor has ", ndim, " axes");
+    hw::check(dtype >= 0 && dtype < hw::kNumDTypes, "there is no dtype number ", dtype);
     std::span<const int64_t> sizes;
     if (shape)
       sizes = {shape, static_cast<size_t>(ndim)};

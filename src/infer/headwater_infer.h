@@ -93,8 +93,9 @@ HWI_API void hwi_memory_free(hwi_memory* memory);
 /* `memory` may be null: then the session has its own. */
 HWI_API hwi_status hwi_session_create(hwi_model* model, hwi_memory* memory, hwi_session** session);
 HWI_API void hwi_session_free(hwi_session* session);
-/* Ties an input to the caller's memory, which is read in each run where it lies. `shape` may be null for the first shape of the model. */
-HWI_API hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, hwi_dtype dtype, int32_t ndim,
+/* Ties an input to the caller's memory, which is read in each run where it lies. `shape` may be null for the first shape of the model.
+ * `dtype` is an hwi_dtype, by its number: any number may come from outside. */
+HWI_API hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, int32_t dtype, int32_t ndim,
                                      const int64_t* shape);
 HWI_API hwi_status hwi_session_input_by_name(hwi_session* session, const char* name, const void* data, hwi_dtype dtype,
                                              int32_t ndim, const int64_t* shape);
