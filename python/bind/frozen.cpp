@@ -11,6 +11,7 @@
 #include "bind/bind.h"
 #include "bind/program.h"
 #include "compiler/freeze/freezer.h"
+#include "compiler/freeze/used_kernels.h"
 #include "core/read_guard.h"
 #include "infer/session.h"
 
@@ -118,6 +119,26 @@ void bind_freezer(nb::module_& m) {
       });
 }
 
+nb::list used_kernels(const FrozenModel& model, const std::string& isa) {
+  Isa wanted = Isa::Scalar;
+  for (Isa i : {Isa::AVX2, Isa::AVX512, Isa::Neon})
+    if (isa_name(i) == isa) wanted = i;
+  nb::list list;
+  for (const UsedCall& c : used_calls(model, wanted)) {
+    nb::dict d;
+    d["digest"] = hex(c.digest);
+    d["op"] = c.op;
+    d["kernels"] = c.kernels;
+    d["functor"] = c.functor;
+    d["compute"] = static_cast<int>(c.compute);
+    std::vector<int> dtypes;
+    for (DType t : c.dtypes) dtypes.push_back(static_cast<int>(t));
+    d["dtypes"] = dtypes;
+    list.append(d);
+  }
+  return list;
+}
+
 void bind_models(nb::module_& m) {
   nb::class_<PyModel>(m, "FrozenModel")
       .def_static("load", [](const std::string& path) { return PyModel{infer::LoadedModel::load(path)}; })
@@ -140,6 +161,7 @@ void bind_models(nb::module_& m) {
              check_index(form < p.model->frozen().forms.size(), "there is no form ", form);
              return list_of(p.model->form(form).test_inputs);
            })
+      .def("used_kernels", [](PyModel& p, const std::string& isa) { return used_kernels(p.model->frozen(), isa); })
       .def("check_data", [](PyModel& p) { p.model->check_data(); })
       .def("test_difference", [](PyModel& p) { return infer::test_difference(p.model); });
   nb::class_<PyMemory>(m, "FrozenMemory").def(nb::init<>()).def_prop_ro("bytes", [](PyMemory& p) {

@@ -1,4 +1,4 @@
-"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`."""
+"""The command line: `headwater env`, `ops`, `inspect`, `bisect`, `passes`, `plan`, `launch`, `demo`, `check`, `run`, `prune`."""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ def _frozen_parsers(commands: Any) -> None:
     run.add_argument("--json", action="store_true", help="the benchmark as JSON")
     run.add_argument("model", metavar="MODEL.hwm")
 
+    prune = commands.add_parser("prune", help="write a project that builds a runtime which holds what models use, and no more")
+    prune.add_argument("--out", required=True, metavar="DIR", help="the project's folder, which must be empty or not there")
+    prune.add_argument("--target", default="x86_64", metavar="CPU", help="x86_64 (default), aarch64 or riscv64")
+    prune.add_argument("--isa", metavar="NAME", help="for x86_64: avx2 (default), avx512 or scalar")
+    prune.add_argument("models", nargs="+", metavar="MODEL.hwm")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; the exit status: 0, 1 when it failed, 2 for wrong arguments."""
@@ -123,6 +129,11 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
         a = arguments
         return run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json)
+    if arguments.command == "prune":
+        from .frozen import prune_main
+
+        a = arguments
+        return prune_main(a.models, a.out, a.target, a.isa)
     if arguments.command == "launch":
         from .launch import LaunchError
         from .launch import main as launch_main

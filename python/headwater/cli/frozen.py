@@ -1,4 +1,5 @@
-"""`headwater check`: runs the tests in a frozen model. `headwater run`: runs it, and times it."""
+"""`headwater check`: runs the tests in a frozen model. `headwater run`: runs it, and times it.
+`headwater prune`: writes a runtime for it alone."""
 
 from __future__ import annotations
 
@@ -128,3 +129,17 @@ def _print(model: Any, loaded: float, times: dict[str, float], memory: dict[str,
         part = row["microseconds"] / total
         origin = row["slowest"] if len(row["slowest"]) <= _ORIGIN else "..." + row["slowest"][3 - _ORIGIN :]
         print(f"  {row['op']:<24}{row['kernel']:<12}{row['calls']:>6}{row['microseconds']:>11.1f}{part:>8.1%}  {origin}")
+
+
+def prune_main(models: list[str], out: str, target: str, isa: str | None) -> int:
+    """Says what was written, and how it is built."""
+    from headwater.infer.prune import PruneError, prune
+
+    try:
+        selection = prune(models, out, target, isa)
+    except (PruneError, ValueError, RuntimeError) as error:
+        print(f"headwater prune: {error}", file=sys.stderr)
+        return 1
+    print(f"{out}: a runtime for {', '.join(selection.models)}: {len(selection.kernels)} kernels, {len(selection.functors)} loops")
+    print(f"build it: cd {out} && cmake -B build && cmake --build build -j")
+    return 0

@@ -1,0 +1,25 @@
+# The sources that `headwater prune` copies into its projects, and the headers of others that they include. A checkout has them in src/
+# and in the build folder, the wheel in headwater/runtime.
+set(runtime_headers ${CMAKE_BINARY_DIR}/runtime/third_party)
+set(hwy_ops generic_ops scalar set_macros shared x86_128 x86_256 x86_512 arm_neon)
+list(TRANSFORM hwy_ops PREPEND ${HWY_INCLUDE_DIR}/hwy/ops/)
+list(TRANSFORM hwy_ops APPEND -inl.h)
+file(COPY ${hwy_ops} DESTINATION ${runtime_headers}/hwy/ops)
+foreach(header base cache_control detect_compiler_arch detect_targets foreach_target highway highway_export targets)
+  file(COPY ${HWY_INCLUDE_DIR}/hwy/${header}.h DESTINATION ${runtime_headers}/hwy)
+endforeach()
+file(GLOB flatbuffers_headers ${FLATBUFFERS_INCLUDE_DIR}/flatbuffers/*.h)
+list(FILTER flatbuffers_headers EXCLUDE REGEX "idl|grpc|reflection|flexbuffers|registry|flatc|generator|minireflect|hash")
+file(COPY ${flatbuffers_headers} DESTINATION ${runtime_headers}/flatbuffers)
+file(COPY ${XXHASH_INCLUDE_DIR}/xxhash.h DESTINATION ${runtime_headers})
+set(runtime_others ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/THIRD_PARTY_NOTICES ${CMAKE_SOURCE_DIR}/examples/c/run.c)
+file(COPY ${runtime_others} DESTINATION ${CMAKE_BINARY_DIR}/runtime)
+
+install(FILES ${runtime_others} DESTINATION headwater/runtime COMPONENT python)
+install(DIRECTORY ${runtime_headers} DESTINATION headwater/runtime COMPONENT python)
+foreach(room base core plan kernels backends/cpu codegen chain infer)
+  get_filename_component(parent headwater/runtime/src/${room} DIRECTORY)
+  install(DIRECTORY src/${room} DESTINATION ${parent} COMPONENT python
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*_test.cpp" EXCLUDE PATTERN "stream" EXCLUDE)
+endforeach()
+install(FILES src/op/check_plan.h DESTINATION headwater/runtime/src/op COMPONENT python)

@@ -1,0 +1,214 @@
+"""`headwater prune`: what is selected, that a pruned runtime gives the library's bits, also on other processors under QEMU."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater import _C, nn
+from headwater.cli import main
+from headwater.infer.prune import PruneError, Sources, _library, prune
+from models.mobilenet_v2.model import mobilenet_v2
+
+# Reads the inputs' bytes one after the other, writes those of the outputs.
+PROGRAM = r"""
+#include <headwater_infer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define TRY(call) if ((call) != HWI_OK) return fprintf(stderr, "%s\n", hwi_error()), 1
+int main(int argc, char** argv) {
+  hwi_model* model;
+  hwi_session* session;
+  hwi_spec spec;
+  const void* data;
+  (void)argc;
+  TRY(hwi_model_load(argv[1], &model));
+  TRY(hwi_model_check(model, 1e-3, NULL));
+  TRY(hwi_session_create(model, NULL, &session));
+  for (int i = 0; i < hwi_model_inputs(model); ++i) {
+    TRY(hwi_model_input_spec(model, 0, i, &spec));
+    void* buffer = malloc(spec.bytes);
+    if (fread(buffer, 1, spec.bytes, stdin) != spec.bytes) return 2;
+    TRY(hwi_session_input(session, i, buffer, spec.dtype, spec.ndim, spec.shape));
+  }
+  TRY(hwi_session_run(session));
+  for (int i = 0; i < hwi_model_outputs(model); ++i) {
+    TRY(hwi_session_result(session, i, &data, &spec));
+    fwrite(data, 1, spec.bytes, stdout);
+  }
+  return 0;
+}
+"""
+
+
+def digits():
+    hw.manual_seed(0)
+    layers = [nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 10)]
+    return nn.Sequential(*layers, nn.Softmax(1)).eval(), hw.rand(1, 1, 8, 8)
+
+
+def mobilenet():
+    hw.manual_seed(0)
+    return mobilenet_v2().eval(), hw.randn(1, 3, 224, 224)
+
+
+@pytest.fixture
+def frozen(tmp_path):
+    model, x = digits()
+    hw.freeze(model, x, tmp_path / "digits.hwm")
+    return tmp_path / "digits.hwm"
+
+
+@pytest.fixture
+def own_kernels():
+    before = os.environ.get("HEADWATER_KERNELS_OFF", "")
+    _C.set_kernels_off("onednn")
+    yield
+    _C.set_kernels_off(before)
+
+
+def test_every_own_kernel_is_in_a_file_that_is_known():
+    known = Sources(_library()[0])
+    functors = known.functors()
+    missing = []
+    for op in _C.op_names():
+        for kernel in _C.describe_op(op)["kernels"]:
+            if kernel["name"] != "onednn" and (op, kernel["name"]) not in known.kernels and op not in functors:
+                missing.append((op, kernel["name"]))
+    assert missing == []
+    assert len(known.kernels) > 200 and len(functors) > 100
+
+
+def test_project_holds_what_the_model_uses(frozen, tmp_path, capsys):
+    assert main(["prune", str(frozen), "--out", str(tmp_path / "out"), "--target", "riscv64"]) == 0
+    assert "build it" in capsys.readouterr().out
+    out = tmp_path / "out"
+    files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    assert {"CMakeLists.txt", "README.md", "toolchain.cmake", "include/headwater_infer.h", "LICENSE", "run.c"} <= files
+    assert {"src/infer/c_api.cpp", "src/infer/pruned/known_calls.cpp", "src/pruned_model.cpp", "third_party/hwy/highway.h"} <= files
+    assert {"src/backends/cpu/softmax/softmax.cpp", "src/backends/cpu/pool/blocked.cpp"} <= files
+    # Nothing of what the model does not use, no declarations of operators, no compiler.
+    unused = ("src/ops/", "src/backends/onednn", "src/backends/cpu/attention", "src/backends/cpu/rnn", "src/kernels/isa.cpp",
+              "src/codegen/llvm", "src/kernels/tuning/measure", "src/plan/stream")  # fmt: skip
+    assert not [name for name in files if name.startswith(unused)]
+    # Every header that is included is there.
+    for name in files:
+        if name.startswith("src/"):
+            for header in re.findall(r'^#include "([^"]+)"', (out / name).read_text(), re.MULTILINE):
+                assert f"src/{header}" in files or f"third_party/{header}" in files, f"{name} includes {header}"
+    assert "f32" in (out / "README.md").read_text()
+
+
+def test_elementwise_loops_are_those_of_the_model(tmp_path):
+    class Mixed(nn.Module):
+        def forward(self, x, n):
+            return hw.where(x > 0, nn.functional.gelu(x, approximate="tanh"), x) + n
+
+    hw.freeze(Mixed(), (hw.randn(4, 5), hw.ones(5, dtype=hw.int32)), tmp_path / "m.hwm")
+    prune([tmp_path / "m.hwm"], tmp_path / "out")
+    loops = (tmp_path / "out/src/pruned_elementwise.cpp").read_text()
+    assert set(re.findall(r"functors::(\w+), dtype_bit\(DType::(\w+)", loops)) >= {("gelu_tanh", "F32"), ("add", "F32"), ("where", "F32")}
+    assert 'register_elementwise_kernel("gelu"' in loops and "functors::mul" not in loops
+
+
+def test_mistakes_have_words(frozen, tmp_path, capsys):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/x").write_text("")
+    for target, isa, out, words in [
+        ("mips", None, "a", "there are x86_64, aarch64, riscv64"),
+        ("aarch64", "avx2", "a", "it has neon"),
+        ("x86_64", None, "full", "is not empty"),
+    ]:
+        with pytest.raises(PruneError, match=words):
+            prune([frozen], tmp_path / out, target, isa)
+    with pytest.raises(PruneError, match="no model"):
+        prune([], tmp_path / "a")
+    assert main(["prune", str(tmp_path / "none.hwm"), "--out", str(tmp_path / "a")]) == 1
+    assert "none.hwm" in capsys.readouterr().err
+
+
+TARGETS = ["x86_64", "aarch64", "riscv64"]
+
+
+def tools(target):
+    """Compiler prefix and how programs are run."""
+    if target == os.uname().machine:
+        return "", []
+    prefix, qemu = f"{target}-linux-gnu-", shutil.which(f"qemu-{target}")
+    if target == "x86_64" or not shutil.which(f"{prefix}g++") or not qemu:
+        pytest.skip(f"needs g++-{target.replace('_', '-')}-linux-gnu and qemu-user (scripts/setup.sh installs them)")
+    return prefix, [qemu]
+
+
+def build(model, folder, target):
+    """The pruned library's bytes of code, and a program that runs it."""
+    prefix, run = tools(target)
+    prune([model], folder, target)
+    for command in (["cmake", "-B", "build", "-G", "Ninja"], ["cmake", "--build", "build", "-j", "2"]):
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert result.returncode == 0, (result.stdout + result.stderr)[-4000:]
+    (folder / "bits.c").write_text(PROGRAM)
+    flags = ["-O1", "-Iinclude", "-static", "bits.c", "build/libheadwater_infer.a", "-lstdc++", "-lgomp", "-lpthread", "-lm", "-ldl"]
+    subprocess.run([f"{prefix}gcc", *flags, "-o", "bits"], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    sizes = subprocess.run([f"{prefix}size", "build/libheadwater_infer.so"], cwd=folder, capture_output=True, text=True, check=True)
+    code = int(sizes.stdout.splitlines()[1].split()[0])
+    print(f"{target}: {code} bytes of code")
+    exported = subprocess.run(
+        [f"{prefix}nm", "-D", "--defined-only", "--format=just-symbols", "build/libheadwater_infer.so"],
+        cwd=folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert all(name.startswith("hwi_") for name in exported.stdout.split())
+    return code, [*run, str(folder / "bits")]
+
+
+def outputs(program, model, inputs):
+    result = subprocess.run(
+        [*program, str(model)], input=b"".join(x.numpy().tobytes() for x in inputs), capture_output=True,
+        env={**os.environ, "HEADWATER_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr.decode()
+    return np.frombuffer(result.stdout, np.float32)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("target", TARGETS)
+def test_digits_on(target, frozen, tmp_path, own_kernels):
+    code, program = build(frozen, tmp_path / "out", target)
+    model, x = digits()
+    want = hw.infer.load(frozen)(x).numpy().ravel()
+    have = outputs(program, frozen, [x])
+    if target == os.uname().machine and _C.isa() == "avx2":
+        assert have.tobytes() == want.tobytes()
+    np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
+    # Trained anew: the same calls, other weights.
+    with hw.no_grad():
+        for p in model.parameters():
+            p.mul_(0.5)
+    hw.freeze(model, x, tmp_path / "again.hwm")
+    np.testing.assert_allclose(outputs(program, tmp_path / "again.hwm", [x]), model(x).detach().numpy().ravel(), rtol=1e-4, atol=1e-5)
+    # Another model: a call that is not known.
+    hw.freeze(nn.Sequential(nn.Linear(4, 3), nn.Tanh()), hw.rand(2, 4), tmp_path / "other.hwm")
+    refused = subprocess.run([*program, str(tmp_path / "other.hwm")], input=b"", capture_output=True, text=False)
+    assert refused.returncode == 1 and b"prune again" in refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("target", TARGETS)
+def test_mobilenet_v2_on(target, tmp_path, own_kernels):
+    tools(target)
+    model, x = mobilenet()
+    hw.freeze(model, x, tmp_path / "m.hwm")
+    code, program = build(tmp_path / "m.hwm", tmp_path / "out", target)
+    if target != "riscv64":
+        assert code <= 400_000
+    want = hw.infer.load(tmp_path / "m.hwm")(x).numpy().ravel()
+    have = outputs(program, tmp_path / "m.hwm", [x])
+    if target == os.uname().machine:
+        assert have.tobytes() == want.tobytes()
+    np.testing.assert_allclose(have, want, rtol=0, atol=1e-4 * float(np.abs(want).max()))
