@@ -20,6 +20,6 @@ install(DIRECTORY ${runtime_headers} DESTINATION headwater/runtime COMPONENT pyt
 foreach(room base core plan kernels backends/cpu codegen chain infer)
   get_filename_component(parent headwater/runtime/src/${room} DIRECTORY)
   install(DIRECTORY src/${room} DESTINATION ${parent} COMPONENT python
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*_test.cpp" EXCLUDE PATTERN "stream" EXCLUDE)
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "*_test.cpp" EXCLUDE PATTERN "stream" EXCLUDE)
 endforeach()
 install(FILES src/op/check_plan.h DESTINATION headwater/runtime/src/op COMPONENT python)

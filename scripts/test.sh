@@ -19,6 +19,7 @@ steps=(           # name       what it runs
   "wheel          $python tools/check_wheel.py"
   "cpp-example    $python tools/check_cpp.py"
   "infer-example  $python tools/check_infer.py"
+  "prune          $python -m pytest -m slow tests/infer/test_prune.py -k digits"
   "pytest         $python -m pytest -n 2"
 )
 

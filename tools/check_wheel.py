@@ -36,6 +36,16 @@ assert all(name.startswith(ours) for name in libraries), libraries
 assert not {"torch", "sklearn", "matplotlib", "rich"} & set(sys.modules)
 print("wheel:", hw.__version__, "works, with", *sorted(pathlib.Path(name).name for name in libraries))
 """
+# A project of the runtime comes out of the package alone.
+PRUNE = """
+import pathlib, shutil
+import headwater as hw
+from headwater.infer.prune import prune
+shutil.rmtree("pruned", ignore_errors=True)
+hw.freeze(hw.nn.Sequential(hw.nn.Linear(8, 4), hw.nn.Tanh()), hw.rand(2, 8), "wheel.hwm")
+prune(["wheel.hwm"], "pruned")
+assert pathlib.Path("pruned/src/infer/c_api.cpp").exists() and pathlib.Path("pruned/third_party/hwy/highway.h").exists()
+"""
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -64,13 +74,16 @@ def tree_hash() -> str:
 
 
 def check_contents(wheel: Path) -> None:
-    """Licences are inside, sources and leftovers are not, and the extension exports its entry point alone."""
+    """Licences are inside, sources (but those that `headwater prune` copies) and leftovers are not, and the extension exports its entry
+    point alone."""
     names = zipfile.ZipFile(wheel).namelist()
     extension = next(name for name in names if name.startswith("headwater/_C."))
-    for part in ("headwater/__init__.py", "/LICENSE", "/THIRD_PARTY_NOTICES", "entry_points.txt"):
+    runtime = ("headwater/runtime/src/infer/c_api.cpp", "headwater/runtime/third_party/frozen_generated.h")
+    for part in ("headwater/__init__.py", *runtime, "/LICENSE", "/THIRD_PARTY_NOTICES", "entry_points.txt"):
         if not any(name.endswith(part) for name in names):
             sys.exit(f"{wheel.name} lacks {part}")
-    if strange := [name for name in names if name.endswith((".cpp", ".h", ".o", ".pyc", ".a"))]:
+    sources = [name for name in names if name.endswith((".cpp", ".h")) and not name.startswith("headwater/runtime/")]
+    if strange := sources + [name for name in names if name.endswith((".o", ".pyc", ".a"))]:
         sys.exit(f"{wheel.name} contains {strange}")
     folder = BUILD / "wheel-contents"
     zipfile.ZipFile(wheel).extract(extension, folder)
@@ -96,6 +109,7 @@ def main() -> int:
     run(environment / "bin/pip", "install", "-q", "--disable-pip-version-check", "--no-compile", wheel)
     print(run(environment / "bin/python", "-c", SMOKE, cwd=folder).strip())
     run(environment / "bin/headwater", "--help", cwd=folder)
+    run(environment / "bin/python", "-c", PRUNE, cwd=folder)
     print(f"check_wheel: {wheel.name}, {wheel.stat().st_size / 2**20:.1f} MiB")
     STAMP.write_text(wanted)
     return 0

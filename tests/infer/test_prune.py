@@ -83,6 +83,13 @@ def test_every_own_kernel_is_in_a_file_that_is_known():
     assert len(known.kernels) > 200 and len(functors) > 100
 
 
+def check_includes(project):
+    """Every header that a file names is in the project."""
+    for path in (project / "src").rglob("*.*"):
+        for header in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
+            assert (project / "src" / header).exists() or (project / "third_party" / header).exists(), f"{path} includes {header}"
+
+
 def test_project_holds_what_the_model_uses(frozen, tmp_path, capsys):
     assert main(["prune", str(frozen), "--out", str(tmp_path / "out"), "--target", "riscv64"]) == 0
     assert "build it" in capsys.readouterr().out
@@ -95,11 +102,7 @@ def test_project_holds_what_the_model_uses(frozen, tmp_path, capsys):
     unused = ("src/ops/", "src/backends/onednn", "src/backends/cpu/attention", "src/backends/cpu/rnn", "src/kernels/isa.cpp",
               "src/codegen/llvm", "src/kernels/tuning/measure", "src/plan/stream")  # fmt: skip
     assert not [name for name in files if name.startswith(unused)]
-    # Every header that is included is there.
-    for name in files:
-        if name.startswith("src/"):
-            for header in re.findall(r'^#include "([^"]+)"', (out / name).read_text(), re.MULTILINE):
-                assert f"src/{header}" in files or f"third_party/{header}" in files, f"{name} includes {header}"
+    check_includes(out)
     assert "f32" in (out / "README.md").read_text()
 
 
@@ -113,6 +116,7 @@ def test_elementwise_loops_are_those_of_the_model(tmp_path):
     loops = (tmp_path / "out/src/pruned_elementwise.cpp").read_text()
     assert set(re.findall(r"functors::(\w+), dtype_bit\(DType::(\w+)", loops)) >= {("gelu_tanh", "F32"), ("add", "F32"), ("where", "F32")}
     assert 'register_elementwise_kernel("gelu"' in loops and "functors::mul" not in loops
+    check_includes(tmp_path / "out")
 
 
 def test_mistakes_have_words(frozen, tmp_path, capsys):
@@ -144,10 +148,10 @@ def tools(target):
     return prefix, [qemu]
 
 
-def build(model, folder, target):
+def build(models, folder, target):
     """The pruned library's bytes of code, and a program that runs it."""
     prefix, run = tools(target)
-    prune([model], folder, target)
+    prune(models, folder, target)
     for command in (["cmake", "-B", "build", "-G", "Ninja"], ["cmake", "--build", "build", "-j", "2"]):
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert result.returncode == 0, (result.stdout + result.stderr)[-4000:]
@@ -178,7 +182,7 @@ def outputs(program, model, inputs):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("target", TARGETS)
 def test_digits_on(target, frozen, tmp_path, own_kernels):
-    code, program = build(frozen, tmp_path / "out", target)
+    code, program = build([frozen], tmp_path / "out", target)
     model, x = digits()
     want = hw.infer.load(frozen)(x).numpy().ravel()
     have = outputs(program, frozen, [x])
@@ -204,7 +208,7 @@ def test_mobilenet_v2_on(target, tmp_path, own_kernels):
     tools(target)
     model, x = mobilenet()
     hw.freeze(model, x, tmp_path / "m.hwm")
-    code, program = build(tmp_path / "m.hwm", tmp_path / "out", target)
+    code, program = build([tmp_path / "m.hwm"], tmp_path / "out", target)
     if target != "riscv64":
         assert code <= 400_000
     want = hw.infer.load(tmp_path / "m.hwm")(x).numpy().ravel()
@@ -212,3 +216,23 @@ def test_mobilenet_v2_on(target, tmp_path, own_kernels):
     if target == os.uname().machine:
         assert have.tobytes() == want.tobytes()
     np.testing.assert_allclose(have, want, rtol=0, atol=1e-4 * float(np.abs(want).max()))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_several_models_in_one_runtime(tmp_path, own_kernels):
+    from tests.infer.test_freeze import MODELS
+
+    names = ("mlp", "resnet", "bert", "gpt2", "lstm", "dlrm")
+    cases = {}
+    for name in names:
+        hw.manual_seed(0)
+        model, inputs = MODELS[name]()
+        hw.freeze(model, inputs, tmp_path / f"{name}.hwm")
+        cases[name] = inputs
+    _, program = build([tmp_path / f"{name}.hwm" for name in names], tmp_path / "out", os.uname().machine)
+    for name, inputs in cases.items():
+        frozen = hw.infer.load(tmp_path / f"{name}.hwm")
+        want = frozen(*inputs)
+        want = b"".join(t.numpy().tobytes() for t in (want if isinstance(want, tuple) else (want,)))
+        assert outputs(program, tmp_path / f"{name}.hwm", inputs).tobytes() == want, name

@@ -120,20 +120,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         from .inspect import passes_main
 
         return passes_main(arguments.json)
-    if arguments.command == "check":
-        from .frozen import check_main
-
-        return check_main(arguments.model, arguments.tolerance, arguments.json)
-    if arguments.command == "run":
-        from .frozen import run_main
-
-        a = arguments
-        return run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json)
-    if arguments.command == "prune":
-        from .frozen import prune_main
-
-        a = arguments
-        return prune_main(a.models, a.out, a.target, a.isa)
+    if arguments.command in ("check", "run", "prune"):
+        return _run_frozen(arguments)
     if arguments.command == "launch":
         from .launch import LaunchError
         from .launch import main as launch_main
@@ -156,3 +144,13 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         return demo_main(arguments.out, arguments.epochs, arguments.seed)
     parser.print_help()
     return 2
+
+
+def _run_frozen(a: argparse.Namespace) -> int:
+    from . import frozen
+
+    if a.command == "check":
+        return frozen.check_main(a.model, a.tolerance, a.json)
+    if a.command == "prune":
+        return frozen.prune_main(a.models, a.out, a.target, a.isa)
+    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json)

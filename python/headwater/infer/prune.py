@@ -188,7 +188,9 @@ def select(sources: Sources, selection: Selection) -> set[str]:
         for op in _NESTED.findall(sources.texts[name]):  # a kernel that prepares another
             todo += [k for k in sources.kernels if k[0] == op]
     if selection.functors:
-        start |= {"kernels/elementwise/table.cpp", "kernels/elementwise/driver.cpp"}
+        table = sources.functors()
+        start |= {"kernels/elementwise/table.cpp", "kernels/elementwise/driver.cpp", "kernels/elementwise/make_loops.h"}
+        start |= {table[functor][1] for functor, _ in selection.functors}
     files = sources.closure(start)
     if not selection.functors:  # some kernels are made of functors, without the tables of loops
         files -= {name for name in files if name.startswith("kernels/elementwise/") and name.endswith(".cpp")}
