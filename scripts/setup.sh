@@ -59,9 +59,12 @@ install_packages() {
   echo "apt-get: $packages"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
-  # A fresh machine knows optional packages only now.
-  packages="$packages $(missing_packages)"
-  apt-get install -y -qq --no-install-recommends $(printf '%s\n' $packages | sort -u) >/dev/null
+  # A fresh machine knows optional packages only now. A build goes on without those that cannot be had.
+  packages=$(printf '%s\n' $packages $(missing_packages) | sort -u)
+  apt-get install -y -qq --no-install-recommends $packages >/dev/null && return 0
+  packages=$(missing_packages required)
+  [ -z "$packages" ] || apt-get install -y -qq --no-install-recommends $packages >/dev/null
+  echo "setup: not to be had, going on without: $(missing_packages | tr '\n' ' ')" >&2
 }
 
 # The requirements of the build and of the given extras, one a line, from pyproject.toml.
