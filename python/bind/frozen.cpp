@@ -197,6 +197,11 @@ void bind_models(nb::module_& m) {
                list.append(nb::make_tuple(s.op, s.kernel, s.origin, s.nanoseconds));
              return list;
            })
+      .def("set_team",
+           [](PySession& p, int threads, const std::vector<int32_t>& cores) {
+             const std::lock_guard lock(*p.mutex);
+             p.session->set_team(threads, cores);
+           })
       .def_prop_ro("bytes", [](PySession& p) { return p.session->bytes(); });
 }
 
