@@ -164,6 +164,9 @@ void bind_models(nb::module_& m) {
       .def("used_kernels", [](PyModel& p, const std::string& isa) { return used_kernels(p.model->frozen(), isa); })
       .def("check_data", [](PyModel& p) { p.model->check_data(); })
       .def("test_difference", [](PyModel& p) { return infer::test_difference(p.model); });
+}
+
+void bind_sessions(nb::module_& m) {
   nb::class_<PyMemory>(m, "FrozenMemory").def(nb::init<>()).def_prop_ro("bytes", [](PyMemory& p) {
     return p.memory->bytes();
   });
@@ -210,6 +213,7 @@ void bind_models(nb::module_& m) {
 void bind_frozen(nb::module_& m) {
   bind_freezer(m);
   bind_models(m);
+  bind_sessions(m);
 }
 
 }  // namespace hw::bind

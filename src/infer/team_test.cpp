@@ -1,6 +1,5 @@
 // Sessions with threads, cores and memory of the caller's; what every function says of arguments that are not there; idle threads.
 #include <gtest/gtest.h>
-#include <omp.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,14 +29,6 @@ std::vector<int32_t> usable() {
   return out;
 }
 
-/// Where the threads of this thread's team may run.
-std::vector<std::vector<int32_t>> team_cores(int threads) {
-  std::vector<std::vector<int32_t>> out(static_cast<size_t>(threads));
-#pragma omp parallel num_threads(threads)
-  out[static_cast<size_t>(omp_get_thread_num())] = usable();
-  return out;
-}
-
 struct Team : testing::Test {
   Team() : file(write_frozen(sample_frozen())), model(file.data(), file.size()) {}
   std::string file;
@@ -45,49 +36,6 @@ struct Team : testing::Test {
   const float row[4] = {1, 1, 1, 5};
   const std::vector<int32_t> all = usable();
 };
-
-TEST_F(Team, AScopeHasItsOwnNumberOfThreads) {
-  const int before = num_threads();
-  {
-    const TeamScope scope(3, {});
-    EXPECT_EQ(num_threads(), 3);
-    EXPECT_EQ(omp_get_max_threads(), 3);
-    EXPECT_EQ(parallel_pieces(1000, 1), 3);
-    {
-      const TeamScope inner(1, {});
-      EXPECT_EQ(num_threads(), 1);
-    }
-    EXPECT_EQ(num_threads(), 3);
-    std::thread([&] { EXPECT_EQ(num_threads(), before); }).join();
-  }
-  EXPECT_EQ(num_threads(), before);
-}
-
-TEST_F(Team, AScopeBindsTheTeamAndLetsTheCallerGo) {
-  if (all.size() < 2) GTEST_SKIP() << "one core";
-  const std::vector<int32_t> first{all[0]}, last{all.back()};
-  const TeamCores cores(std::vector<int32_t>{all.back(), all[0]});
-  const TeamCores one(last);
-  std::thread([&] {
-    {
-      const TeamScope scope(2, cores);
-      const auto seen = team_cores(2);
-      EXPECT_EQ(seen[0], last);
-      EXPECT_EQ(seen[1], first);
-    }
-    EXPECT_EQ(usable(), all);  // the caller
-    EXPECT_TRUE(team_has_cores());
-    {
-      const TeamScope scope(2, one);
-      EXPECT_EQ(team_cores(2), (std::vector<std::vector<int32_t>>{last, last}));
-    }
-    {
-      const TeamScope scope(2, {});
-      EXPECT_EQ(team_cores(2), (std::vector<std::vector<int32_t>>{all, all}));
-    }
-    EXPECT_FALSE(team_has_cores());
-  }).join();
-}
 
 TEST_F(Team, SessionsRunOnTheirTeams) {
   headwater_infer::Session session(model);
