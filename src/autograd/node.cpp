@@ -76,6 +76,8 @@ GradNode::Edge gradient_edge(const Tensor& t) {
 Tensor detach(const Tensor& t) { return t.alias(); }
 
 void set_history(const Tensor& t, Ref<GradNode> node, uint32_t slot) {
+  if (t_grad_journal) [[unlikely]]
+    t_grad_journal->asking(t);
   GradMeta& m = ensure_grad_meta(t);
   m.fn = std::move(node);
   m.slot = slot;
