@@ -53,6 +53,7 @@ void Capture::leave() {
     GradMeta& m = ensure_grad_meta(g.leaf);
     g.after = g.written ? std::exchange(m.grad, g.before) : m.grad;
   }
+  restore_history();
 }
 
 Capture::Geometry Capture::geometry_of(const Tensor& t) { return {t.shape(), t.strides(), t.offset(), t.dtype()}; }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "autograd/journal.h"
+#include "autograd/node.h"
 #include "core/read_guard.h"
 #include "eager/eager.h"
 #include "ir/graph.h"
@@ -32,7 +33,8 @@ class Capture final : public EagerInterpreter, public GradJournal {
   /// A capture of more nodes is given up: the program unrolls a size.
   void set_node_limit(size_t nodes) { node_limit_ = nodes; }
 
-  /// Between enter and leave this thread's ops are recorded. leave() takes the gradients off the leaves again.
+  /// Between enter and leave this thread's ops are recorded. leave() takes the gradients off the leaves again, and gives every
+  /// tensor from outside the history that it had.
   void enter();
   void leave();
   bool active() const { return active_; }
@@ -141,6 +143,15 @@ class Capture final : public EagerInterpreter, public GradJournal {
   void note_alias(const Tensor& t, const Memory& m);
   void settle_gradients();
   void settle_flags();
+  void restore_history();
+  /// What the tape knew of a tensor from outside when the capture first met it. In the order of flags_, until finish().
+  struct History {
+    Ref<GradNode> fn;
+    uint32_t slot = 0, view_version = 0;
+    bool leaf_requires_grad = false;
+    Ref<RetainHook> retained;
+    bool requires_after = false, rewritten = false;  // set by leave()
+  };
 
   Graph graph_;
   std::unordered_map<Storage*, Memory> memories_;
@@ -160,6 +171,7 @@ class Capture final : public EagerInterpreter, public GradJournal {
   std::vector<LeafGradient> gradients_;
   std::unordered_map<TensorBody*, size_t> gradient_index_, flag_index_;
   std::vector<Flag> flags_;
+  std::vector<History> histories_;
   std::vector<Alias> aliases_;
   std::unordered_set<TensorBody*> views_;  // made while capturing
   int32_t pending_draw_ = kNone, pending_host_ = kNone;

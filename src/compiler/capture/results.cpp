@@ -32,7 +32,38 @@ void Capture::writing(const Tensor& leaf) { gradient_entry(leaf).written = true;
 void Capture::asking(const Tensor& t) {
   if (is_abstract(t) || t->wrapped || noted_constants_.count(t->storage.get())) return;
   auto [it, fresh] = flag_index_.try_emplace(t.body(), flags_.size());
-  if (fresh) flags_.push_back({t, requires_grad(t)});
+  if (!fresh) return;
+  flags_.push_back({t, requires_grad(t)});
+  History& h = histories_.emplace_back();
+  h.requires_after = flags_.back().requires_grad;
+  if (const GradMeta* m = grad_meta(t)) {
+    h.fn = m->fn;
+    h.slot = m->slot;
+    h.leaf_requires_grad = m->requires_grad;
+    h.retained = m->retained;
+    if (m->view) h.view_version = m->view->version;
+  }
+}
+
+/// Nodes of the capture must not stay on tensors from outside, whether the capture is of use or was given up.
+void Capture::restore_history() {
+  for (size_t i = 0; i < histories_.size(); ++i) {
+    History& h = histories_[i];
+    const Tensor& t = flags_[i].tensor;
+    h.requires_after = requires_grad(t);
+    GradMeta* m = grad_meta(t);
+    if (!m) continue;
+    // A view may only have been brought up to date; what was written is seen at its base.
+    h.rewritten = !m->view && (m->fn.get() != h.fn.get() || m->slot != h.slot);
+    m->fn = h.fn;
+    m->slot = h.slot;
+    m->requires_grad = h.leaf_requires_grad;
+    if (m->retained.get() != h.retained.get()) {
+      m->retained = h.retained;
+      if (m->retained) m->retained->removed = false;
+    }
+    if (m->view) m->view->version = h.view_version;
+  }
 }
 
 /// Tensors from outside that share memory must share it in each run.
@@ -135,11 +166,18 @@ void Capture::settle_gradients() {
 /// requires_grad of what is outside must be at the end what it was.
 void Capture::settle_flags() {
   std::erase_if(aliases_, [](const Alias& a) { return a.tensor->use_count() == 1; });
-  for (const Flag& f : flags_) {
-    if (!f.tensor->wrapper || requires_grad(f.tensor) == f.requires_grad) continue;
-    if (is_leaf(f.tensor)) set_requires_grad(f.tensor, f.requires_grad);
-    fail(ErrorKind::Runtime, "requires_grad of ", f.tensor, " is ", f.requires_grad ? "True" : "False",
-         " before the compiled function and not after it; change it outside");
+  const std::vector<History> histories = std::move(histories_);
+  histories_.clear();
+  for (size_t i = 0; i < histories.size(); ++i) {
+    const Flag& f = flags_[i];
+    if (!f.tensor->wrapper) continue;
+    check_runtime(histories[i].requires_after == f.requires_grad, "requires_grad of ", f.tensor, " is ",
+                  f.requires_grad ? "True" : "False",
+                  " before the compiled function and not after it; change it outside");
+    check_runtime(!histories[i].rewritten, f.tensor,
+                  ", a tensor from outside with a history of its own, is written in place by the",
+                  " compiled function: a run would not record that. Write to a clone() of it and return that, or write "
+                  "under hw.no_grad()");
   }
 }
 
