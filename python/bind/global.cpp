@@ -249,6 +249,8 @@ void bind_global(nb::module_& m) {
   m.def("to_global", &to_global);
   m.def("from_local", &from_local, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("count_implicit_broadcast", [](int by) { t_implicit_broadcast += by; });
+  m.def("set_apart", &set_apart,
+        "Names what only the processes of a mesh work on; '' ends it. Returns what was named before.");
   m.def("local_parts", &local_parts);
   m.def("hosted_boxes", &hosted_boxes);
   m.def("set_gradient_sbp", [](nb::handle leaf, nb::handle sbp) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "autograd/accumulate.h"
 #include "base/error.h"
@@ -175,6 +176,26 @@ class Step {
   Tensors pieces_;  // by transfer, of those that came from another process
 };
 
+thread_local std::string t_apart;
+
+/// `target`: where a value goes; null: to every process.
+void check_apart(const Tensor& t, const Mesh* target) {
+  if (t_apart.empty()) return;
+  if (target) {
+    const Ints& own = global_of(t)->place->value.mesh.ranks;
+    const bool within = std::all_of(target->ranks.begin(), target->ranks.end(),
+                                    [&](int64_t rank) { return std::find(own.begin(), own.end(), rank) != own.end(); });
+    if (within) return;
+  }
+  const std::string what = target
+                               ? text("would move ", t.spec(), " to ", *target)
+                               : text("would read the value of ", t.spec(), " (item(), full(), printing, a condition)");
+  fail(ErrorKind::Runtime, t_apart, " ", what,
+       ". Only the processes that host it work on it, so the others would wait for ever. Hand it on as a result, or "
+       "look "
+       "at a part by to_local().");
+}
+
 bool shares(const Tensor& t, const Tensors& with) {
   for (const Tensor& w : with)
     if (w->storage == t->storage) return true;
@@ -191,6 +212,8 @@ Tensors boxed_parts(const Tensor& t, const Place* to) {
     parts = Step(step, t.shape(), t.dtype(), parts).run();
   return parts;
 }
+
+std::string set_apart(std::string work) { return std::exchange(t_apart, std::move(work)); }
 
 Tensors parts_of_whole(const Tensor& whole, const Place* to) {
   Box all(whole.shape().size());
@@ -211,6 +234,7 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
 
 /// Every process gets the value, also one that hosts no rank of the mesh.
 static Tensor plain(const Tensor& t) {
+  check_apart(t, nullptr);
   const GlobalTensor& g = *global_of(t);
   const Mesh mesh = world().processes == 1 ? g.place->value.mesh : one_rank_each();
   Tensor part = boxed_parts(t, place_of(whole_on(mesh)))[0];
@@ -225,6 +249,7 @@ void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out) {
     return;
   }
   const Place* to = place_of(parse_placement(target));
+  if (g) check_apart(in, &to->value.mesh);
   Tensors parts = g ? boxed_parts(in, to) : parts_of_whole(in, to);
   for (Tensor& p : parts)
     if (g ? shares(p, g->parts) : p->storage == in->storage) p = cloned(p);
