@@ -8,6 +8,8 @@ from pipe_processes import run
 
 import headwater as hw
 from headwater import nn
+from models.gpt2.config import Config as GPTConfig
+from models.gpt2.model import GPT2LMHeadModel
 
 S, B, P = hw.split, hw.broadcast, hw.partial_sum
 LINE = hw.mesh("cpu", 2)
@@ -251,3 +253,26 @@ def test_exchanges_between_processes_are_refused():
     for doubled, message, eager in run(2, compiled):
         assert doubled == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]] and eager == [3.0, 5.0, 7.0]
         assert "does not capture what processes say to each other yet" in message and "host all ranks in one process" in message
+
+
+@pytest.mark.parametrize("plan", ["data", "tensor"])
+def test_a_small_gpt(plan):
+    losses = []
+    for wrap in (lambda f: f, hw.compile):
+        hw.manual_seed(0)
+        net = GPT2LMHeadModel(GPTConfig(vocab_size=64, n_positions=16, n_embd=32, n_layer=2, n_head=4, dropout=0.1))
+        net = hw.parallelize(net, LINE, plan)
+        opt = hw.optim.AdamW(net.parameters(), lr=1e-3)
+        ids = hw.randint(0, 64, (4, 16))
+        targets = hw.distributed.place_batch(net, ids)
+
+        def step(ids, targets, net=net, opt=opt):
+            loss = nn.functional.cross_entropy(net(ids).flatten(0, 1), targets.flatten())
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            return loss
+
+        run_step = wrap(step)
+        losses.append([run_step(ids, targets).item() for _ in range(3)])
+    assert losses[0] == losses[1] and len(set(losses[0])) == 3
