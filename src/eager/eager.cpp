@@ -184,6 +184,8 @@ Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t
 }
 
 void execute_here(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  if (t_local_recorder) [[unlikely]]
+    return t_local_recorder->local(op, in, attrs, out);
   execute_now(op, in, attrs, out);
 }
 

@@ -21,7 +21,13 @@ void Capture::reading(const Tensor& leaf) {
   LeafGradient& g = gradient_entry(leaf);
   if (g.written || g.read) return;
   g.read = true;
-  if (!g.before.defined() || is_abstract(g.before)) return;
+  if (!g.before.defined()) return;
+  if (g.before->global) {
+    if (!global_of(g.before)->captured && !whole_index_.count(g.before->global.get()))
+      add_whole(g.before, static_cast<int32_t>(&g - gradients_.data()));
+    return;
+  }
+  if (is_abstract(g.before)) return;
   if (memories_.count(g.before->storage.get())) return;
   Memory& m = add_source_memory(g.before, GraphSource::Kind::State, "");
   source_gradients_[static_cast<size_t>(m.source)] = static_cast<int32_t>(&g - gradients_.data());
@@ -29,8 +35,11 @@ void Capture::reading(const Tensor& leaf) {
 
 void Capture::writing(const Tensor& leaf) { gradient_entry(leaf).written = true; }
 
+/// Whether there is nothing behind it: it was made while capturing.
+static bool made_inside(const Tensor& t) { return t->global ? global_of(t)->captured : is_abstract(t); }
+
 void Capture::asking(const Tensor& t) {
-  if (is_abstract(t) || t->wrapped || noted_constants_.count(t->storage.get())) return;
+  if (made_inside(t) || t->wrapped || noted_constants_.count(t->storage.get())) return;
   auto [it, fresh] = flag_index_.try_emplace(t.body(), flags_.size());
   if (!fresh) return;
   flags_.push_back({t, requires_grad(t)});
@@ -75,7 +84,32 @@ void Capture::note_alias(const Tensor& t, const Memory& m) {
   aliases_.push_back({t, m.base, t.offset() - m.base.offset(), t.shape(), t.strides()});
 }
 
-Capture::Output Capture::output(const Tensor& t) {
+void Capture::output(const Tensor& t, Outputs& to) {
+  Returned r;
+  r.first = static_cast<int32_t>(to.values.size());
+  if (!t->global) {
+    to.values.push_back(local_output(t));
+    to.returned.push_back(r);
+    return;
+  }
+  const Tensors parts = parts_of(t);
+  r.count = static_cast<int32_t>(parts.size());
+  r.place = global_of(t)->place;
+  r.spec = t.spec();
+  r.spec.wrapped = false;
+  r.whole = whole_with(t->storage.get());
+  if (r.whole != kNone) {
+    const Tensor& whole = wholes_[static_cast<size_t>(r.whole)].tensor;
+    check_runtime(!global_of(t)->moved, "the compiled function returns a view, ", t, ", of a global tensor, ", whole,
+                  ", whose parts had to be moved for it; return clone() of it");
+    r.itself = t == whole;
+    r.offset = t.offset() - whole.offset();
+  }
+  for (const Tensor& p : parts) to.values.push_back(local_output(p));
+  to.returned.push_back(std::move(r));
+}
+
+Capture::Output Capture::local_output(const Tensor& t) {
   Output o;
   ValueId v = value_of(t);
   const Memory& m = memory_of(t);
@@ -100,6 +134,17 @@ Capture::Output Capture::output(const Tensor& t) {
 }
 
 void Capture::name_state(const Tensor& t, const std::string& name) {
+  if (t->global) {
+    const auto whole = whole_index_.find(t->global.get());
+    if (whole == whole_index_.end()) return;
+    const Place& place = *global_of(t)->place;
+    for (size_t i = 0; i < graph_.sources.size(); ++i)
+      if (source_notes_[i].whole == static_cast<int32_t>(whole->second) && graph_.sources[i].name.empty())
+        graph_.sources[i].name =
+            text(name, "@",
+                 place.value.mesh.ranks[static_cast<size_t>(place.here[static_cast<size_t>(source_notes_[i].part)])]);
+    return;
+  }
   auto it = memories_.find(t->storage.get());
   if (it == memories_.end() || it->second.source == kNone) return;
   GraphSource& s = graph_.sources[static_cast<size_t>(it->second.source)];
@@ -108,11 +153,14 @@ void Capture::name_state(const Tensor& t, const std::string& name) {
 
 Tensors Capture::differentiable_sources() const {
   Tensors list;
-  for (size_t i = 0, input = 0; i < graph_.sources.size(); ++i) {
-    const bool is_input = graph_.sources[i].kind == GraphSource::Kind::Input;
-    const Tensor& t = is_input ? stand_ins_[input++] : source_tensors_[i];
+  for (size_t i = 0; i < graph_.sources.size(); ++i) {
+    if (source_notes_[i].whole != kNone) continue;
+    const int32_t input = source_notes_[i].input;
+    const Tensor& t = input != kNone ? stand_ins_[static_cast<size_t>(input)] : source_tensors_[i];
     if (t.defined() && requires_grad(t)) list.push_back(t);
   }
+  for (const Whole& w : wholes_)
+    if (w.gradient == kNone && requires_grad(w.tensor)) list.push_back(w.tensor);
   // A parameter whose memory was first met through detach() or .data.
   for (const Alias& a : aliases_)
     if (!requires_grad(a.base) && requires_grad(a.tensor) && is_leaf(a.tensor)) list.push_back(a.tensor);
@@ -127,6 +175,7 @@ void Capture::finish() {
     if (a.kind != b.kind) return a.kind < b.kind;
     return a.kind == GraphResult::Kind::Update && a.source < b.source;
   });
+  for (Whole& w : wholes_) w.written = w.tensor.version() != w.version;
   settle_gradients();
   settle_flags();
   given_.clear();
@@ -136,7 +185,7 @@ void Capture::finish() {
 bool Capture::lasts(const Tensor& leaf) const {
   for (const Tensor& s : stand_ins_)
     if (s == leaf) return true;
-  return !is_abstract(leaf) && leaf->wrapper && !noted_constants_.count(leaf->storage.get());
+  return !made_inside(leaf) && leaf->wrapper && !noted_constants_.count(leaf->storage.get());
 }
 
 void Capture::settle_gradients() {
@@ -150,12 +199,15 @@ void Capture::settle_gradients() {
     if (!g.changed) continue;
     for (size_t i = 0; i < stand_ins_.size() && i < given_.size(); ++i)
       check_runtime(!(stand_ins_[i] == g.leaf) || is_leaf(given_[i]),
-                    "backward() inside a compiled function reaches its argument ",
-                    graph_.sources[static_cast<size_t>(memory_of(g.leaf).source)].name, ", ", g.leaf,
+                    "backward() inside a compiled function reaches its argument arg", i, ", ", g.leaf,
                     ", which was computed outside; pass detach() of it, or call backward() outside");
     if (!after.defined()) continue;
-    check_runtime(is_abstract(after), "a gradient was set to a tensor, ", after,
+    check_runtime(made_inside(after), "a gradient was set to a tensor, ", after,
                   ", that the compiled function did not compute; set it outside");
+    if (g.leaf->global || after->global) {
+      settle_global(g, after);
+      continue;
+    }
     // The leaf must be a source, so that the result can name it.
     value_of(g.leaf);
     g.result = true;

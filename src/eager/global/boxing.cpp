@@ -19,12 +19,20 @@ namespace hw {
 namespace {
 
 const Op copy_op{"copy_"}, add_op{"add"}, maximum_op{"maximum"}, minimum_op{"minimum"}, fill_op{"fill_"},
-    clone_op{"clone"}, boxing_op{"_boxing"};
+    clone_op{"clone"}, boxing_op{"_boxing"}, empty_op{"empty"};
 
 void write(const Op& op, const Tensor& to, const Tensor& from) {
   Tensor out = to;
   const Tensor in[2] = {to, from};
   execute_here(op.def(), in, op.def().default_attrs(), {&out, 1});
+}
+
+/// Memory for what is not there yet; in a captured graph, a value that nobody set.
+Tensor room(const Dims& shape, DType dtype) {
+  if (!t_local_recorder) return Tensor::empty(shape, dtype);
+  Tensor out;
+  execute_here(empty_op.def(), {}, {shape, dtype}, {&out, 1});
+  return out;
 }
 
 Tensor cloned(const Tensor& t) {
@@ -119,6 +127,9 @@ class Step {
   void exchange() {
     const World& w = world();
     if (w.processes == 1) return;
+    check_runtime(!t_local_recorder, "hw.compile does not capture what processes say to each other yet, as in moving ",
+                  list_.source, " to ", list_.target,
+                  "; call the function without it, or host all ranks in one process");
     std::vector<Parcel> out(static_cast<size_t>(w.processes)), in(static_cast<size_t>(w.processes));
     std::vector<std::pair<size_t, int>> sent;  // first transfer of its kind, to which process
     for (size_t i = 0; i < list_.transfers.size(); ++i) {
@@ -158,7 +169,7 @@ class Step {
       const bool own = rank_of(list_.source, list_.transfers[first].from) == rank_of(list_.target, to);
       return own || p.contiguous() ? p : cloned(p);
     }
-    Tensor made = Tensor::empty(dims_of(box), dtype_);
+    Tensor made = room(dims_of(box), dtype_);
     const Sbp& fill = list_.fill[static_cast<size_t>(to)];
     if (!(fill == broadcast())) fill_identity(made, fill);
     for (size_t i = first; i < last; ++i) {
@@ -225,7 +236,7 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
     const Sbp fill = steps.empty() ? broadcast() : steps[0].fill[static_cast<size_t>(position)];
     parts.push_back(shown(whole, all, box));
     if (fill == broadcast()) continue;
-    parts.back() = Tensor::empty(parts.back().shape(), whole.dtype());
+    parts.back() = room(parts.back().shape(), whole.dtype());
     parts.back()->wrapped = whole->wrapped;
     fill_identity(parts.back(), fill);
   }
