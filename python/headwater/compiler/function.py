@@ -38,7 +38,7 @@ class CompiledFunction(_C.Dispatch):
         self._families: dict[Hashable, Family] = {}
         self._variants: dict[Hashable, list[Variant]] = {}
         self._workspace = _C.Workspace()
-        self._capturing = threading.Lock()
+        self._turn = threading.RLock()
         self._captures = 0
         self._last_reason = ""
         functools.update_wrapper(self, function, updated=())
@@ -53,12 +53,13 @@ class CompiledFunction(_C.Dispatch):
         tensors = [t if isinstance(t, Tensor) else hw.from_numpy(t) for t in tensors]
         key = (tree, _C.call_key(tensors))
         variants = self._variants.setdefault(key, [])
-        fitting = self._fitting(variants)
-        if fitting is not None:
-            return fitting.run(tensors)
-        with self._capturing:  # one thread captures; others then find its program
-            variant = self._fitting(variants) or self._captured_for(key, variants, args, kwargs, tensors, others)
-        result = variant.run(tensors)
+        # One thread captures; others then find its program. What a run counts in Python, as an optimizer's steps, is not seen half done.
+        with self._turn:
+            fitting = self._fitting(variants)
+            if fitting is not None:
+                return fitting.run(tensors)
+            variant = self._captured_for(key, variants, args, kwargs, tensors, others)
+            result = variant.run(tensors)
         if not kwargs and len(tensors) == len(args) and all(isinstance(a, Tensor) for a in args):
             variant.dispatch(self, tensors)
         return result
