@@ -34,13 +34,21 @@ void bind_this_thread(const std::vector<int32_t>& cores, size_t i) {
 
 }  // namespace
 
+std::vector<int32_t> usable_cores() {
+  std::vector<int32_t> out;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return out;
+  for (int32_t c = 0; c < CPU_SETSIZE; ++c)
+    if (CPU_ISSET(static_cast<size_t>(c), &set)) out.push_back(c);
+  return out;
+}
+
 TeamCores::TeamCores(std::span<const int32_t> cores) : cores_(cores.begin(), cores.end()) {
   static std::atomic<uint64_t> made{0};
-  cpu_set_t usable;
-  const bool known = sched_getaffinity(0, sizeof usable, &usable) == 0;
+  const std::vector<int32_t> usable = usable_cores();
   for (int32_t c : cores_)
-    check(c >= 0 && c < CPU_SETSIZE && (!known || CPU_ISSET(static_cast<size_t>(c), &usable)), "core ", c,
-          " is none that this process may use");
+    check(c >= 0 && c < CPU_SETSIZE && (usable.empty() || std::find(usable.begin(), usable.end(), c) != usable.end()),
+          "core ", c, " is none that this process may use");
   if (!cores_.empty()) number_ = ++made;
 }
 

@@ -7,6 +7,9 @@
 
 namespace hw {
 
+/// Cores that this thread may use; none where the system does not tell.
+std::vector<int32_t> usable_cores();
+
 /// Cores that a team runs on: its thread i on core i modulo their number.
 class TeamCores {
  public:

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <sched.h>
 
 #include <thread>
 
@@ -13,20 +12,11 @@ namespace hw {
 
 namespace {
 
-std::vector<int32_t> usable() {
-  cpu_set_t set;
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int32_t> out;
-  for (int32_t c = 0; c < CPU_SETSIZE; ++c)
-    if (CPU_ISSET(static_cast<size_t>(c), &set)) out.push_back(c);
-  return out;
-}
-
 /// Where the threads of this thread's team may run.
 std::vector<std::vector<int32_t>> team_cores(int threads) {
   std::vector<std::vector<int32_t>> out(static_cast<size_t>(threads));
 #pragma omp parallel num_threads(threads)
-  out[static_cast<size_t>(omp_get_thread_num())] = usable();
+  out[static_cast<size_t>(omp_get_thread_num())] = usable_cores();
   return out;
 }
 
@@ -48,7 +38,7 @@ TEST(TeamScope, AScopeHasItsOwnNumberOfThreads) {
 }
 
 TEST(TeamScope, AScopeBindsTheTeamAndLetsTheCallerGo) {
-  const std::vector<int32_t> all = usable();
+  const std::vector<int32_t> all = usable_cores();
   if (all.size() < 2) GTEST_SKIP() << "one core";
   const std::vector<int32_t> first{all[0]}, last{all.back()};
   const TeamCores cores(std::vector<int32_t>{all.back(), all[0]});
@@ -60,7 +50,7 @@ TEST(TeamScope, AScopeBindsTheTeamAndLetsTheCallerGo) {
       EXPECT_EQ(seen[0], last);
       EXPECT_EQ(seen[1], first);
     }
-    EXPECT_EQ(usable(), all);  // the caller
+    EXPECT_EQ(usable_cores(), all);  // the caller
     EXPECT_TRUE(team_has_cores());
     {
       const TeamScope scope(2, one);

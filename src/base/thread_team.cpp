@@ -15,17 +15,11 @@ namespace hw {
 
 static std::atomic<bool> g_forked{false};
 
-static int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return 1;
-}
-
 static int default_threads() {
   pthread_atfork(nullptr, nullptr, [] { g_forked.store(true); });
   for (const char* name : {"HEADWATER_NUM_THREADS", "OMP_NUM_THREADS"})
     if (int64_t n = flag_int(name, 0); n > 0) return static_cast<int>(std::min<int64_t>(n, 1024));
-  return usable_cores();
+  return std::max(1, static_cast<int>(usable_cores().size()));
 }
 
 static std::atomic<int>& team_size() {

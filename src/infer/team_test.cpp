@@ -1,6 +1,5 @@
 // Sessions with threads, cores and memory of the caller's; what every function says of arguments that are not there; idle threads.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,21 +19,12 @@ namespace hw {
 
 namespace {
 
-std::vector<int32_t> usable() {
-  cpu_set_t set;
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int32_t> out;
-  for (int32_t c = 0; c < CPU_SETSIZE; ++c)
-    if (CPU_ISSET(static_cast<size_t>(c), &set)) out.push_back(c);
-  return out;
-}
-
 struct Team : testing::Test {
   Team() : file(write_frozen(sample_frozen())), model(file.data(), file.size()) {}
   std::string file;
   headwater_infer::Model model;
   const float row[4] = {1, 1, 1, 5};
-  const std::vector<int32_t> all = usable();
+  const std::vector<int32_t> all = usable_cores();
 };
 
 TEST_F(Team, SessionsRunOnTheirTeams) {
@@ -43,7 +33,7 @@ TEST_F(Team, SessionsRunOnTheirTeams) {
   session.team(2, {all.back()});
   session.run();
   EXPECT_EQ(session.result<float>("y")[0], 2);
-  EXPECT_EQ(usable(), all);
+  EXPECT_EQ(usable_cores(), all);
   session.team(0);
   EXPECT_EQ(hwi_session_result(session.get(), 0, nullptr, nullptr), HWI_INVALID);  // gone
   session.run();
