@@ -53,6 +53,10 @@ const Node* Rewriter::made_by(ValueId v, std::string_view op) const {
   return p && p->op == op ? p : nullptr;
 }
 
+NodeId Rewriter::made_for_one(ValueId v) const {
+  return v != kNone && used_once(v) && !is_result(v) ? g_.values[static_cast<size_t>(v)].producer : kNone;
+}
+
 void Rewriter::set_input(NodeId n, size_t slot, ValueId v) {
   ValueId& at = g_.node(n).inputs[slot];
   Use use{n, static_cast<int32_t>(slot)};
@@ -118,6 +122,16 @@ ValueId Rewriter::add_source(GraphSource::Kind kind, TensorSpec spec, std::strin
   ValueId v = g_.add_source(kind, std::move(spec), std::move(name), std::move(constant));
   uses_.resize(g_.values.size());
   return v;
+}
+
+void Rewriter::take_over(NodeId at, NodeId grown, std::vector<ValueId> inputs, Attrs attrs) {
+  const ValueId y = g_.node(at).outputs[0];
+  const NodeId made = insert_before(at, g_.node(grown).op, std::move(inputs), std::move(attrs),
+                                    {&g_.values[static_cast<size_t>(y)].spec, 1});
+  g_.node(made).origin = g_.node(grown).origin;
+  replace(y, g_.node(made).outputs[0]);
+  erase(at);
+  erase(grown);
 }
 
 void Rewriter::erase(NodeId n) {

@@ -40,6 +40,8 @@ class Rewriter {
   bool is_result(ValueId v) const;
   /// The node that makes a value if its op is `op`, else null. Good until the next insert.
   const Node* made_by(ValueId v, std::string_view op) const;
+  /// The node that makes a value which its one reader alone sees, else kNone.
+  NodeId made_for_one(ValueId v) const;
 
   void set_input(NodeId n, size_t slot, ValueId v);
   void set_result(size_t result, ValueId v);
@@ -53,6 +55,9 @@ class Rewriter {
   /// Before `at`; the first output.
   ValueId add(NodeId at, std::string op, std::vector<ValueId> inputs, Attrs attrs, const TensorSpec& output);
   ValueId add_source(GraphSource::Kind kind, TensorSpec spec, std::string name, Tensor constant = {});
+  /// `grown`, whose one output `at` alone reads, moves to where `at` stands and computes its one output too, by other inputs and
+  /// attributes.
+  void take_over(NodeId at, NodeId grown, std::vector<ValueId> inputs, Attrs attrs);
   /// Takes a node, whose outputs nobody uses any more, out of the graph.
   void erase(NodeId n);
   /// Erases the node if nobody uses it, then those that made its inputs, and so on; the number erased.

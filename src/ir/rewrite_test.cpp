@@ -47,6 +47,30 @@ TEST(Rewriter, KnowsUses) {
   EXPECT_FALSE(r.made_by(0, "neg"));
 }
 
+TEST(Rewriter, ANodeTakesOverItsOneReader) {
+  Graph g = parse(R"(graph grow
+input %0 x: f32[2]
+%1: f32[2] = neg(%0) @ "conv"
+%2: f32[2] = exp(%0)
+%3: f32[2] = add(%1, %2)
+output %3
+)");
+  {
+    Rewriter r(g);
+    EXPECT_EQ(r.made_for_one(1), 0);
+    EXPECT_EQ(r.made_for_one(3), kNone);  // a result
+    EXPECT_EQ(r.made_for_one(0), kNone);  // nobody makes it
+    EXPECT_EQ(r.made_for_one(kNone), kNone);
+    r.take_over(2, 0, {0, 2}, {});
+  }
+  EXPECT_EQ(print(g), R"(graph grow
+input %0 x: f32[2]
+%1: f32[2] = exp(%0)
+%2: f32[2] = neg(%0, %1) @ "conv"
+output %2
+)");
+}
+
 TEST(Rewriter, ReplacesAndErases) {
   Graph g = parse(kChain);
   Rewriter r(g);

@@ -66,7 +66,7 @@ class Capture final : public EagerInterpreter, public GradJournal, public LocalR
   struct Returned {
     int32_t first = 0, count = 1;  // into Outputs::values
     const Place* place = nullptr;  // of a global tensor
-    TensorSpec spec;               // of a global tensor
+    TensorSpec spec = {};          // of a global tensor
     int32_t whole = kNone;         // it shows that one's memory
     bool itself = false;           // it is that one
     int64_t offset = 0;            // from its first element
@@ -86,7 +86,7 @@ class Capture final : public EagerInterpreter, public GradJournal, public LocalR
     bool changed = false;          // it becomes another tensor, or None
     bool result = false;           // one that the graph computes: the results of kind Gradient are these, in this order
     const Place* place = nullptr;  // of a global one, whose parts are that many results
-    TensorSpec spec;
+    TensorSpec spec = {};
   };
   /// Whether a tensor from outside required gradients when the capture first met it.
   struct Flag {

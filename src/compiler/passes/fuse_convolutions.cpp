@@ -30,26 +30,13 @@ class Fusion {
 
   /// The convolution that makes a value which only its one reader sees.
   NodeId convolution(ValueId v) const {
-    if (v == kNone || !r_.used_once(v) || r_.is_result(v)) return kNone;
-    const Node* n = g_.producer(v);
-    if (!n || (n->op != "_conv2d_packed" && n->op != "_conv2d_winograd")) return kNone;
-    return g_.values[static_cast<size_t>(v)].producer;
+    const NodeId n = r_.made_for_one(v);
+    return n != kNone && (g_.node(n).op == "_conv2d_packed" || g_.node(n).op == "_conv2d_winograd") ? n : kNone;
   }
 
   bool bare(const Node& n) const {
     return n.op == "_conv2d_packed" ? n.attrs[3].text() == "none"
                                     : std::isinf(n.attrs[3].f64()) && std::isinf(n.attrs[4].f64());
-  }
-
-  /// The convolution moves to where `n` stands and takes its place.
-  void take(NodeId n, NodeId convolution, std::vector<ValueId> inputs, Attrs attrs) {
-    const ValueId y = g_.node(n).outputs[0];
-    const NodeId made = r_.insert_before(n, g_.node(convolution).op, std::move(inputs), std::move(attrs),
-                                         {&g_.values[static_cast<size_t>(y)].spec, 1});
-    g_.node(made).origin = g_.node(convolution).origin;
-    r_.replace(y, g_.node(made).outputs[0]);
-    r_.erase(n);
-    r_.erase(convolution);
   }
 
   bool sum(NodeId n) {
@@ -65,7 +52,7 @@ class Fusion {
       if (!bare(made) || made.inputs[kResidual] != kNone) continue;
       std::vector<ValueId> inputs = made.inputs;
       inputs[kResidual] = other;
-      take(n, c, std::move(inputs), made.attrs);
+      r_.take_over(n, c, std::move(inputs), made.attrs);
       return true;
     }
     return false;
@@ -109,7 +96,7 @@ class Fusion {
     } else {
       return false;
     }
-    take(n, c, made.inputs, std::move(attrs));
+    r_.take_over(n, c, made.inputs, std::move(attrs));
     return true;
   }
 

@@ -32,23 +32,11 @@ class Fusion {
 
   /// The convolution with float results that makes a value which only its one reader sees.
   NodeId convolution(ValueId v) const {
-    if (v == kNone || !r_.used_once(v) || r_.is_result(v)) return kNone;
-    const Node* n = g_.producer(v);
-    if (!n || n->op != "_conv2d_int8" || n->inputs[kOutScale] != kNone) return kNone;
-    return g_.values[static_cast<size_t>(v)].producer;
+    const NodeId n = r_.made_for_one(v);
+    const bool one = n != kNone && g_.node(n).op == "_conv2d_int8" && g_.node(n).inputs[kOutScale] == kNone;
+    return one ? n : kNone;
   }
   bool bare(NodeId n) const { return g_.node(n).attrs[kActivation].text() == "none"; }
-
-  /// The convolution moves to where `n` stands and takes its place.
-  void take(NodeId n, NodeId convolution, std::vector<ValueId> inputs, Attrs attrs) {
-    const ValueId y = g_.node(n).outputs[0];
-    const NodeId made = r_.insert_before(n, "_conv2d_int8", std::move(inputs), std::move(attrs),
-                                         {&g_.values[static_cast<size_t>(y)].spec, 1});
-    g_.node(made).origin = g_.node(convolution).origin;
-    r_.replace(y, g_.node(made).outputs[0]);
-    r_.erase(n);
-    r_.erase(convolution);
-  }
 
   bool sum(NodeId n) {
     const Node node = g_.node(n);
@@ -67,7 +55,7 @@ class Fusion {
         inputs[kResidualZero] = steps->inputs[2];
         sources_.push_back(g_.values[static_cast<size_t>(other)].producer);
       }
-      take(n, c, std::move(inputs), g_.node(c).attrs);
+      r_.take_over(n, c, std::move(inputs), g_.node(c).attrs);
       return true;
     }
     return false;
@@ -86,7 +74,7 @@ class Fusion {
       return false;
     Attrs attrs = g_.node(c).attrs;
     attrs[kActivation] = "relu";
-    take(n, c, g_.node(c).inputs, std::move(attrs));
+    r_.take_over(n, c, g_.node(c).inputs, std::move(attrs));
     return true;
   }
 
@@ -95,7 +83,7 @@ class Fusion {
     if (c == kNone || !layers_.quantizes(n) || !g_.spec(g_.node(n).outputs[0]).contiguous()) return false;
     std::vector<ValueId> inputs = g_.node(c).inputs;
     inputs[kOutScale] = g_.node(n).inputs[1], inputs[kOutZero] = g_.node(n).inputs[2];
-    take(n, c, std::move(inputs), g_.node(c).attrs);
+    r_.take_over(n, c, std::move(inputs), g_.node(c).attrs);
     return true;
   }
 
