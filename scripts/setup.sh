@@ -13,7 +13,7 @@ missing_packages() {
   local mark name
   while read -r mark name; do
     case $mark in '#'* | '') continue ;; '?') ;; *) name=$mark; mark='' ;; esac
-    dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q '^install ok installed' && continue
+    case $(dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null) in *'install ok installed'*) continue ;; esac
     if [ "$mark" = '?' ]; then
       [ "${1:-}" != required ] || continue
       apt-cache show "$name" >/dev/null 2>&1 || continue
@@ -93,7 +93,7 @@ install_requirements() {
   list=$(requirements "$python" "${extras/models/}" | grep -vxFf "$stamp") || return 0
   echo "pip: $(echo "$list" | wc -l) requirements (minutes the first time: torch, the tests' oracle, is large)"
   # Byte-compiling happens on first import, for what is imported.
-  echo "$list" | "$python" -m pip install -q --disable-pip-version-check --no-compile -r /dev/stdin
+  "$python" -m pip install -q --disable-pip-version-check --no-compile -r /dev/stdin <<<"$list"
   echo "$list" >>"$stamp"
 }
 

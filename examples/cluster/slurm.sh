@@ -15,7 +15,8 @@ export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}"
 script="${HEADWATER_TRAIN:-train.py}"
 
 # srun speaks PMIx where Slurm was built with it; otherwise mpirun finds the nodes in Slurm's environment.
-if srun --mpi=list 2>&1 | grep -q pmix; then
+kinds=$(srun --mpi=list 2>&1)
+if [[ $kinds == *pmix* ]]; then
   exec srun --mpi=pmix --kill-on-bad-exit=1 --label python "$script" "$@"
 fi
 exec mpirun --map-by "slot:PE=${SLURM_CPUS_PER_TASK:-1}" python "$script" "$@"
