@@ -22,3 +22,7 @@ class MLP(nn.Module):
 
     def forward(self, x: hw.Tensor) -> hw.Tensor:
         return self.layers(x)
+
+    def pipeline_layers(self) -> list[nn.Module]:
+        """What hw.parallelize cuts into stages."""
+        return list(self.layers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import headwater as hw
 from headwater import nn
@@ -81,9 +82,18 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: hw.Tensor) -> hw.Tensor:
-        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.head(self.layer4(self.layer3(self.layer2(self.layer1(self.stem(x))))))
+
+    def stem(self, x: hw.Tensor) -> hw.Tensor:
+        return self.maxpool(self.relu(self.bn1(self.conv1(x))))
+
+    def head(self, x: hw.Tensor) -> hw.Tensor:
         return self.fc(hw.flatten(self.avgpool(x), 1))
+
+    def pipeline_layers(self) -> list[Any]:
+        """What hw.parallelize cuts into stages."""
+        blocks = [b for layer in (self.layer1, self.layer2, self.layer3, self.layer4) for b in layer]
+        return [(self.stem, [self.conv1, self.bn1]), *blocks, (self.head, [self.fc])]
 
 
 def _stage(

@@ -164,6 +164,9 @@ void bind_models(nb::module_& m) {
       .def("used_kernels", [](PyModel& p, const std::string& isa) { return used_kernels(p.model->frozen(), isa); })
       .def("check_data", [](PyModel& p) { p.model->check_data(); })
       .def("test_difference", [](PyModel& p) { return infer::test_difference(p.model); });
+}
+
+void bind_sessions(nb::module_& m) {
   nb::class_<PyMemory>(m, "FrozenMemory").def(nb::init<>()).def_prop_ro("bytes", [](PyMemory& p) {
     return p.memory->bytes();
   });
@@ -197,6 +200,11 @@ void bind_models(nb::module_& m) {
                list.append(nb::make_tuple(s.op, s.kernel, s.origin, s.nanoseconds));
              return list;
            })
+      .def("set_team",
+           [](PySession& p, int threads, const std::vector<int32_t>& cores) {
+             const std::lock_guard lock(*p.mutex);
+             p.session->set_team(threads, cores);
+           })
       .def_prop_ro("bytes", [](PySession& p) { return p.session->bytes(); });
 }
 
@@ -205,6 +213,7 @@ void bind_models(nb::module_& m) {
 void bind_frozen(nb::module_& m) {
   bind_freezer(m);
   bind_models(m);
+  bind_sessions(m);
 }
 
 }  // namespace hw::bind

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "base/flags.h"
+#include "base/team_scope.h"
 
 namespace hw {
 
@@ -33,7 +34,8 @@ static std::atomic<int>& team_size() {
 }
 
 int num_threads() {
-  const int n = team_size().load(std::memory_order_relaxed);
+  const int scoped = scoped_threads();
+  const int n = scoped > 0 ? scoped : team_size().load(std::memory_order_relaxed);
   return g_forked.load(std::memory_order_relaxed) ? 1 : n;
 }
 
@@ -45,7 +47,8 @@ void set_num_threads(int n) {
 int64_t parallel_pieces(int64_t n, int64_t grain) {
   if (n <= 0) return 0;
   int64_t by_grain = grain > 0 ? (n + grain - 1) / grain : n;
-  return std::min<int64_t>(by_grain, team_size().load(std::memory_order_relaxed));
+  const int scoped = scoped_threads();
+  return std::min<int64_t>(by_grain, scoped > 0 ? scoped : team_size().load(std::memory_order_relaxed));
 }
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {

@@ -88,8 +88,17 @@ void fill(hwi_spec* out, const hw::TensorSpec& s) {
 }
 
 template <class List>
-const char* name_at(const List& names, int32_t i) {
-  return i >= 0 && static_cast<size_t>(i) < names.size() ? names[static_cast<size_t>(i)].c_str() : nullptr;
+const char* name_at(const List& names, int32_t i, const char* what) {
+  if (i >= 0 && static_cast<size_t>(i) < names.size()) return names[static_cast<size_t>(i)].c_str();
+  guarded([&] { hw::check(false, "the model has ", names.size(), " ", what, "s, there is no ", what, " ", i); });
+  return nullptr;
+}
+
+/// The model behind a handle, or null with words.
+const hw::FrozenModel* frozen(const hwi_model* model) {
+  if (model) return &model->model->frozen();
+  failed(HWI_INVALID, "the model is null");
+  return nullptr;
 }
 
 hwi_status spec_at(const hwi_model* model, int32_t form, int32_t i, hwi_spec* spec, bool input) {
@@ -112,8 +121,12 @@ hwi_status run(hwi_session* s) {
   } catch (const hw::Error& e) {
     const bool shape = e.message().find(" has no plan for ") != std::string::npos;
     return failed(shape ? HWI_NO_SHAPE : status_of(e.kind()), e.message());
+  } catch (const std::bad_alloc&) {
+    return failed(HWI_NO_MEMORY, "there is no memory left");
   } catch (const std::exception& e) {
     return failed(HWI_FAILED, e.what());
+  } catch (...) {
+    return failed(HWI_FAILED, "an error of an unknown kind");
   }
 }
 
@@ -145,27 +158,37 @@ hwi_status hwi_model_load_memory(const void* data, size_t bytes, hwi_model** mod
 }
 void hwi_model_free(hwi_model* model) { delete model; }
 
-const char* hwi_model_name(const hwi_model* model) { return model ? model->model->frozen().name.c_str() : nullptr; }
+const char* hwi_model_name(const hwi_model* model) {
+  const hw::FrozenModel* m = frozen(model);
+  return m ? m->name.c_str() : nullptr;
+}
 const char* hwi_model_note(const hwi_model* model, const char* key) {
-  if (model && key)
-    for (const auto& [k, value] : model->model->frozen().notes)
+  const hw::FrozenModel* m = frozen(model);
+  if (m && !key) failed(HWI_INVALID, "the key is null");
+  if (m && key)
+    for (const auto& [k, value] : m->notes)
       if (k == key) return value.c_str();
   return nullptr;
 }
 int32_t hwi_model_inputs(const hwi_model* model) {
-  return model ? static_cast<int32_t>(model->model->frozen().inputs.size()) : 0;
+  const hw::FrozenModel* m = frozen(model);
+  return m ? static_cast<int32_t>(m->inputs.size()) : 0;
 }
 int32_t hwi_model_outputs(const hwi_model* model) {
-  return model ? static_cast<int32_t>(model->model->frozen().outputs.size()) : 0;
+  const hw::FrozenModel* m = frozen(model);
+  return m ? static_cast<int32_t>(m->outputs.size()) : 0;
 }
 const char* hwi_model_input_name(const hwi_model* model, int32_t i) {
-  return model ? name_at(model->model->frozen().inputs, i) : nullptr;
+  const hw::FrozenModel* m = frozen(model);
+  return m ? name_at(m->inputs, i, "input") : nullptr;
 }
 const char* hwi_model_output_name(const hwi_model* model, int32_t i) {
-  return model ? name_at(model->model->frozen().outputs, i) : nullptr;
+  const hw::FrozenModel* m = frozen(model);
+  return m ? name_at(m->outputs, i, "output") : nullptr;
 }
 int32_t hwi_model_forms(const hwi_model* model) {
-  return model ? static_cast<int32_t>(model->model->frozen().forms.size()) : 0;
+  const hw::FrozenModel* m = frozen(model);
+  return m ? static_cast<int32_t>(m->forms.size()) : 0;
 }
 hwi_status hwi_model_input_spec(const hwi_model* model, int32_t form, int32_t i, hwi_spec* spec) {
   return spec_at(model, form, i, spec, true);
@@ -192,6 +215,16 @@ hwi_status hwi_memory_create(hwi_memory** memory) {
   *memory = nullptr;
   return guarded([&] { *memory = new hwi_memory{hw::make_ref<Memory>()}; });
 }
+hwi_status hwi_memory_create_with(const hwi_allocator* allocator, hwi_memory** memory) {
+  if (!memory) return failed(HWI_INVALID, "the place for the memory is null");
+  *memory = nullptr;
+  if (!allocator || !allocator->allocate || !allocator->release)
+    return failed(HWI_INVALID, "an allocator needs both of its functions");
+  return guarded([&] {
+    *memory = new hwi_memory{
+        hw::make_ref<Memory>(hw::infer::Allocator{allocator->context, allocator->allocate, allocator->release})};
+  });
+}
 void hwi_memory_free(hwi_memory* memory) { delete memory; }
 
 hwi_status hwi_session_create(hwi_model* model, hwi_memory* memory, hwi_session** session) {
@@ -200,6 +233,14 @@ hwi_status hwi_session_create(hwi_model* model, hwi_memory* memory, hwi_session*
   return guarded([&] { *session = new hwi_session(model->model, memory ? memory->memory : hw::Ref<Memory>()); });
 }
 void hwi_session_free(hwi_session* session) { delete session; }
+
+hwi_status hwi_session_team(hwi_session* session, int32_t threads, const int32_t* cores, int32_t count) {
+  if (!session) return failed(HWI_INVALID, "the session is null");
+  return guarded([&] {
+    hw::check(count >= 0 && (cores || count == 0), "a list of ", count, " cores");
+    session->session.set_team(threads, {cores, static_cast<size_t>(count)});
+  });
+}
 
 hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, int32_t dtype, int32_t ndim,
                              const int64_t* shape) {

@@ -30,6 +30,7 @@ TEST_F(CApi, TellsWhatIsInside) {
   EXPECT_EQ(model.input_name(0), "x");
   EXPECT_EQ(model.output_name(0), "y");
   EXPECT_EQ(hwi_model_output_name(model.get(), 1), nullptr);
+  EXPECT_STREQ(hwi_error(), "the model has 1 outputs, there is no output 1");
   EXPECT_EQ(model.forms(), 2);
   const hwi_spec spec = model.output_spec(0, 1);
   EXPECT_EQ(spec.dtype, HWI_F32);

@@ -58,7 +58,8 @@ typedef struct hwi_spec {
 } hwi_spec;
 
 HWI_API const char* hwi_version(void);
-/* Words for the last failure on this thread; never null. Valid until the next call on this thread. */
+/* Words for the last failure on this thread; never null. Valid until the next call on this thread. Functions that give a pointer or a
+ * number set it too when they give null for want of what was asked for. */
 HWI_API const char* hwi_error(void);
 /* Threads that kernels use, in the whole process; n < 1 leaves it. Gives the number in use. Set it before sessions are made. */
 HWI_API int hwi_threads(int n);
@@ -70,7 +71,7 @@ HWI_API hwi_status hwi_model_load_memory(const void* data, size_t bytes, hwi_mod
 /* The model lives on as long as a session uses it. Null is fine. */
 HWI_API void hwi_model_free(hwi_model* model);
 HWI_API const char* hwi_model_name(const hwi_model* model);
-/* What was kept with the model under this key, or null. */
+/* What was kept with the model under this key, or null (which is no failure, if the arguments are there). */
 HWI_API const char* hwi_model_note(const hwi_model* model, const char* key);
 HWI_API int32_t hwi_model_inputs(const hwi_model* model);
 HWI_API int32_t hwi_model_outputs(const hwi_model* model);
@@ -90,9 +91,22 @@ HWI_API hwi_status hwi_model_check(const hwi_model* model, double tolerance, dou
 /* Working memory that sessions may share; their runs then take turns. */
 HWI_API hwi_status hwi_memory_create(hwi_memory** memory);
 HWI_API void hwi_memory_free(hwi_memory* memory);
+/* The caller's functions in place of the library's: for working memory, and for outputs of sessions that use it. Both are called by
+ * the thread that runs or frees a session, never by two at once for one hwi_memory. `allocate` gives memory at a multiple of `alignment`
+ * (64), or null: then the run fails with HWI_NO_MEMORY. Everything is released by the time the memory and its sessions are freed. */
+typedef struct hwi_allocator {
+  void* context;
+  void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  void (*release)(void* context, void* data, size_t bytes);
+} hwi_allocator;
+HWI_API hwi_status hwi_memory_create_with(const hwi_allocator* allocator, hwi_memory** memory);
 /* `memory` may be null: then the session has its own. */
 HWI_API hwi_status hwi_session_create(hwi_model* model, hwi_memory* memory, hwi_session** session);
 HWI_API void hwi_session_free(hwi_session* session);
+/* Threads of this session's kernels: 1 to 1024, or 0 for as many as hwi_threads says. `cores` (may be null): cores of the machine they
+ * run on, thread i on cores[i % count]; the thread that calls hwi_session_run is one of them, and may go where it likes again when the
+ * call ends. Kernels are prepared anew, so set it before the first run. */
+HWI_API hwi_status hwi_session_team(hwi_session* session, int32_t threads, const int32_t* cores, int32_t count);
 /* Ties an input to the caller's memory, which is read in each run where it lies. `shape` may be null for the first shape of the model.
  * `dtype` is an hwi_dtype, by its number: any number may come from outside. */
 HWI_API hwi_status hwi_session_input(hwi_session* session, int32_t i, const void* data, int32_t dtype, int32_t ndim,

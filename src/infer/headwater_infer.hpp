@@ -82,14 +82,34 @@ class Model {
   std::shared_ptr<hwi_model> handle_;
 };
 
+/// Working memory that sessions may share; of the caller's functions if they are given.
+class Memory {
+ public:
+  Memory() {
+    hwi_memory* made = nullptr;
+    check(hwi_memory_create(&made));
+    handle_.reset(made, hwi_memory_free);
+  }
+  explicit Memory(const hwi_allocator& allocator) {
+    hwi_memory* made = nullptr;
+    check(hwi_memory_create_with(&allocator, &made));
+    handle_.reset(made, hwi_memory_free);
+  }
+  hwi_memory* get() const { return handle_.get(); }
+
+ private:
+  std::shared_ptr<hwi_memory> handle_;
+};
+
 class Session {
  public:
-  explicit Session(const Model& model) {
-    hwi_session* made = nullptr;
-    check(hwi_session_create(model.get(), nullptr, &made));
-    handle_.reset(made);
-  }
+  explicit Session(const Model& model) : Session(model, nullptr) {}
+  Session(const Model& model, const Memory& memory) : Session(model, memory.get()) {}
   hwi_session* get() const { return handle_.get(); }
+  /// See hwi_session_team.
+  void team(int threads, const std::vector<int32_t>& cores = {}) {
+    check(hwi_session_team(get(), threads, cores.data(), static_cast<int32_t>(cores.size())));
+  }
   /// `data` is read where it lies, in each run.
   template <class T>
   void input(const std::string& name, const T* data, const std::vector<int64_t>& shape) {
@@ -109,6 +129,11 @@ class Session {
   }
 
  private:
+  Session(const Model& model, hwi_memory* memory) {
+    hwi_session* made = nullptr;
+    check(hwi_session_create(model.get(), memory, &made));
+    handle_.reset(made);
+  }
   struct Free {
     void operator()(hwi_session* s) const { hwi_session_free(s); }
   };

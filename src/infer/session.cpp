@@ -8,29 +8,73 @@
 
 #include "base/error.h"
 #include "core/allocator.h"
+#include "plan/file.h"
 #include "plan/layout.h"
 
 namespace hw::infer {
+
+static constexpr int kMostThreads = 1024;
 
 struct Memory::State {
   std::mutex mutex;
   void* data = nullptr;
   size_t bytes = 0;
+  Allocator from;
+
+  void* obtain(size_t wanted) const {
+    if (!from.allocate) return allocate(wanted);
+    void* p = from.allocate(from.context, wanted, kPlanAlignment);
+    if (!p) fail(ErrorKind::Memory, "the allocator given has no ", wanted, " bytes");
+    if (reinterpret_cast<uintptr_t>(p) % kPlanAlignment != 0) {
+      from.release(from.context, p, wanted);
+      fail(ErrorKind::Value, "the allocator given returned memory that is not at a multiple of ", kPlanAlignment);
+    }
+    return p;
+  }
+  void give_back(void* p, size_t size) const {
+    if (from.allocate)
+      from.release(from.context, p, size);
+    else
+      deallocate(p, size);
+  }
 };
 
-Memory::Memory() : state_(std::make_unique<State>()) {}
+Memory::Memory(const Allocator& from) : state_(std::make_unique<State>()) {
+  check(!from.allocate == !from.release, "an allocator has both functions, or none");
+  state_->from = from;
+}
 Memory::~Memory() {
-  if (state_->data) deallocate(state_->data, state_->bytes);
+  if (state_->data) state_->give_back(state_->data, state_->bytes);
+}
+
+Ref<Storage> Memory::storage(size_t bytes) {
+  if (!state_->from.allocate) return make_ref<Storage>(bytes);
+  struct Piece {
+    Ref<Memory> memory;
+    void* data;
+    size_t bytes;
+  };
+  auto piece = std::make_unique<Piece>(Piece{Ref<Memory>(this), nullptr, bytes});
+  piece->data = state_->obtain(bytes);
+  void* data = piece->data;
+  return make_ref<Storage>(
+      data, bytes,
+      [](void* context) {
+        const std::unique_ptr<Piece> p(static_cast<Piece*>(context));
+        p->memory->state_->give_back(p->data, p->bytes);
+      },
+      piece.release());
 }
 
 void Memory::with(size_t bytes, FunctionRef<void(void*)> body) {
   State& s = *state_;
   const std::lock_guard lock(s.mutex);
   if (bytes > s.bytes || !s.data) {
-    if (s.data) deallocate(s.data, s.bytes);
+    if (s.data) s.give_back(s.data, s.bytes);
     s.data = nullptr;
+    s.bytes = 0;
     const size_t wanted = std::max<size_t>(bytes, 64);
-    s.data = allocate(wanted);
+    s.data = s.obtain(wanted);
     s.bytes = wanted;
   }
   body(s.data);
@@ -74,6 +118,19 @@ void Session::set_output(int32_t i, void* data, size_t bytes) {
         output_data_.size(), " outputs, there is no output ", i);
   output_data_[static_cast<size_t>(i)] = {data, bytes};
   tied_ = false;
+}
+
+void Session::set_team(int threads, std::span<const int32_t> cores) {
+  check(threads >= 0 && threads <= kMostThreads, "a session has 0 to ", kMostThreads, " threads, got ", threads);
+  TeamCores wanted(cores);
+  threads_ = threads;
+  cores_ = std::move(wanted);
+  forget();
+}
+
+void Session::forget() {
+  for (Ready& r : ready_) r = {};
+  tied_ = ran_ = false;
 }
 
 Session::Ready& Session::prepared(size_t form) {
@@ -121,7 +178,7 @@ void Session::tie() {
                   static_cast<uintptr_t>(std::min<int64_t>(dtype_size(f.outputs[i].dtype), 8)) ==
               0,
           "the memory given for output ", m.outputs[i], " is not aligned to its elements");
-    if (!given.data && !r.own[i]) r.own[i] = make_ref<Storage>(std::max<size_t>(wanted, 1));
+    if (!given.data && !r.own[i]) r.own[i] = memory_->storage(std::max<size_t>(wanted, 1));
     r.results[i] = given.data ? given.data : r.own[i]->data();
     if (std::find(r.buffer_of.begin(), r.buffer_of.end(), r.buffer_of[i]) - r.buffer_of.begin() ==
         static_cast<std::ptrdiff_t>(i))
@@ -141,6 +198,12 @@ void Session::get_ready() {
 }
 
 void Session::run() {
+  if (threads_ == 0 && cores_.empty() && !team_has_cores()) return run_tied();
+  const TeamScope scope(threads_, cores_);
+  run_tied();
+}
+
+void Session::run_tied() {
   get_ready();
   Ready& r = ready_[form_];
   ran_ = false;
@@ -156,6 +219,7 @@ void Session::copy_equal(const Ready& r) const {
 }
 
 std::vector<StepTime> Session::run_timed() {
+  const TeamScope scope(threads_, cores_);
   get_ready();
   Ready& r = ready_[form_];
   std::vector<int64_t> times;

@@ -6,19 +6,29 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "base/team_scope.h"
 #include "chain/chain.h"
 #include "infer/loaded_model.h"
 
 namespace hw::infer {
 
+/// Where memory comes from: functions of the caller. Empty: the library's own.
+struct Allocator {
+  void* context = nullptr;
+  void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;  // null: there is none left
+  void (*release)(void* context, void* data, size_t bytes) = nullptr;
+};
+
 /// Working memory that sessions may share: the largest need of all. A run holds it locked.
 class Memory : public RefCounted {
  public:
-  Memory();
+  explicit Memory(const Allocator& from = {});
   ~Memory() override;
   /// Runs `body(memory)` with at least `bytes`, while nobody else does.
   void with(size_t bytes, FunctionRef<void(void*)> body);
   size_t bytes() const;
+  /// From where working memory comes, for outputs; it goes back when the storage does, which holds this object.
+  Ref<Storage> storage(size_t bytes);
 
  private:
   struct State;
@@ -41,6 +51,9 @@ class Session {
   void set_input(int32_t i, const void* data, DType dtype, std::span<const int64_t> shape);
   /// Fills `data` in each run from now on; null: memory of the session.
   void set_output(int32_t i, void* data, size_t bytes);
+  /// Threads of this session's kernels (0: as many as the process says), and the cores that they run on (none: any). Results of the last
+  /// run are gone, kernels are prepared anew.
+  void set_team(int threads, std::span<const int32_t> cores);
   void run();
   /// Runs once, with the time that each kernel call took.
   std::vector<StepTime> run_timed();
@@ -69,8 +82,10 @@ class Session {
 
   void get_ready();
   void copy_equal(const Ready& ready) const;
+  void forget();
   Ready& prepared(size_t form);
   void tie();
+  void run_tied();
 
   Ref<LoadedModel> model_;
   Ref<Memory> memory_;
@@ -79,6 +94,8 @@ class Session {
   std::vector<Output> output_data_;
   std::vector<Ready> ready_;  // by form
   size_t form_ = 0;
+  int threads_ = 0;
+  TeamCores cores_;
   bool shape_changed_ = true, tied_ = false, ran_ = false;
 };
 

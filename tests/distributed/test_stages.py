@@ -113,6 +113,21 @@ def test_the_model_can_be_called(gpt):
     assert staged.transformer.h[-1].ln_1.weight.mesh == MESHES["p2d2"].part("pipe", 1)
 
 
+def test_sequence_splits_what_lies_between(gpt):
+    """Norms and dropout see a part of the length, the split layers all of it; scores are those of one device."""
+    model = hw.parallelize(copy.deepcopy(gpt).eval(), mesh(data=2, model=2), "tensor+data+sequence")
+    seen = {}
+    for name in ("ln_1", "ln_2", "attn", "mlp.c_fc", "mlp.dropout"):
+        module = model.transformer.h[0].get_submodule(name)
+        module.register_forward_pre_hook(lambda m, args, name=name: seen.update({name: args[0].sbp}), prepend=name == "mlp.c_fc")
+    scores = model(IDS)
+    S = hw.split
+    assert seen == {name: [S(0), S(1)] for name in seen} and len(seen) == 5
+    block, x = model.transformer.h[0], hw.ones(4, 6, 16).to_global(scores.mesh, [S(0), S(1)])
+    assert block.mlp.c_fc(block.ln_2(x)).sbp == [S(0), S(2)]
+    np.testing.assert_allclose(scores.detach().full().numpy(), copy.deepcopy(gpt).eval()(IDS).detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("stages", [1, 2, 3, 5])
 @pytest.mark.parametrize("count", [1, 2, 4, 9])
 def test_order(stages, count):
@@ -165,6 +180,8 @@ def test_refusals(gpt):
         hw.parallelize(nn.Linear(2, 2), hw.mesh("cpu", 2), stages=[1])
     with pytest.raises(ValueError, match="Linear has no sequence_plan"):
         hw.parallelize(nn.Linear(2, 2), hw.mesh("cpu", 2), "sequence")
+    with pytest.raises(ValueError, match="sparse=True"):
+        hw.parallelize(nn.Sequential(nn.Embedding(4, 2, sparse=True), nn.Linear(2, 2)), p2)
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     model.pipeline_layers = lambda: [model[0], nn.ReLU()]
     with pytest.raises(ValueError, match="'1.weight' belongs to none of the modules"):

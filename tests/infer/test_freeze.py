@@ -192,3 +192,20 @@ def test_writing_is_all_or_nothing(tmp_path):
         hw.freeze(net(), hw.ones(1, 128), tmp_path / "no" / "folder.hwm")
     hw.freeze(net(), hw.ones(1, 128), tmp_path / "a.hwm")
     assert os.listdir(tmp_path) == ["a.hwm"]
+
+
+def test_a_session_has_its_own_threads_and_cores() -> None:
+
+    hw.manual_seed(0)
+    net = hw.nn.Sequential(hw.nn.Linear(64, 256), hw.nn.ReLU(), hw.nn.Linear(256, 8)).eval()
+    x = hw.randn(32, 64)
+    model = hw.infer.load(hw.freeze(net, x))
+    want, usable = model(x), os.sched_getaffinity(0)
+    for threads, cores in ((1, []), (2, sorted(usable)[:1]), (0, [])):
+        model.team(threads, cores)
+        np.testing.assert_allclose(model(x).numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+        assert os.sched_getaffinity(0) == usable
+    with pytest.raises(ValueError, match="core 99999 is none that this process may use"):
+        model.team(1, [99999])
+    with pytest.raises(ValueError, match="0 to 1024 threads, got 5000"):
+        model.team(5000)

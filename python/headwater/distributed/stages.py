@@ -120,6 +120,8 @@ def owners(model: nn.Module, stages: list[Stage]) -> dict[int, Stage]:
     for stage in stages:
         for layer in stage.layers:
             for module in layer.modules:
+                if any(getattr(m, "sparse", False) for m in module.modules()):
+                    raise ValueError("gradients by rows (sparse=True) cannot pass between stages; make the embedding without")
                 for full, m, name, is_parameter in places_of(module):
                     t = m.__dict__[name]
                     home = owner.setdefault(id(t), stage)

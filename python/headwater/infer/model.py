@@ -1,6 +1,7 @@
 """`hw.infer.load`: a frozen model in Python, on the runtime that C programs use."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
@@ -58,6 +59,15 @@ class Model:
     def session(self, memory: Memory | None = None) -> Model:
         """Another one to run it, for another thread; it shares the weights."""
         return Model(self._native, memory)
+
+    def team(self, threads: int = 0, cores: Sequence[int] = ()) -> None:
+        """From now on this model's kernels use `threads` threads (0: as many as `hw.set_num_threads` says), thread i on core
+        `cores[i % len(cores)]` if any are given. The calling thread is one of them, and goes where it likes again between calls.
+
+        Raises:
+            ValueError: for cores that this process may not use, and more than 1024 threads.
+        """
+        self._session.set_team(threads, list(cores))
 
     def step_times(self, *args: Any, **kwargs: Any) -> list[StepTime]:
         """Runs once: what each kernel call took."""

@@ -1,0 +1,298 @@
+// Convolutions of bytes for each instruction set. Pairs of products of 16-bit numbers are summed in 32 bits, which is exact: products of
+// bytes in 16 bits (vpmaddubsw) would saturate.
+#include "kernels/simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/conv/int8_conv.cpp"
+#include "backends/cpu/gemm/targets.h"
+// After targets.h.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backends/cpu/conv/int8_conv.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hw {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+constexpr int kPoints = 2;
+
+void sum_up(const Int8Sums& s) {
+  std::fill_n(s.sums, s.points * kInt8Chunk, 0);
+  for (int64_t t = 0; t < s.points; ++t) {
+    const int8_t* w = s.w[0];
+    for (int64_t k = 0; k < s.num_taps; ++k)
+      for (int64_t q = 0; q < s.quads; ++q, w += kInt8Chunk * kInt8Quad) {
+        const int16_t* x = static_cast<const int16_t*>(s.x[t]) + s.taps[k] + q * kInt8Quad;
+        for (int64_t o = 0; o < kInt8Chunk; ++o)
+          for (int64_t c = 0; c < kInt8Quad; ++c) s.sums[t * kInt8Chunk + o] += x[c] * w[o * kInt8Quad + c];
+      }
+  }
+}
+
+void depthwise(const Int8Sums& s) {
+  std::fill_n(s.sums, s.points * kInt8DepthChunk, 0);
+  for (int64_t t = 0; t < s.points; ++t)
+    for (int64_t k = 0; k < s.num_taps; ++k)
+      for (int64_t c = 0; c < kInt8DepthChunk; ++c)
+        s.sums[t * kInt8DepthChunk + c] +=
+            static_cast<const int16_t*>(s.x[t])[s.taps[k] + c] * s.w[0][k * kInt8DepthChunk + c];
+}
+
+template <class T>
+void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to) {
+  for (int64_t c = 0; c < count; ++c) to[c] = static_cast<int16_t>(x[c] - zero);
+}
+
+void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t channel, int64_t at,
+                  void* y) {
+  for (int64_t c = 0; c < kInt8Chunk; ++c) {
+    float v = static_cast<float>(sums[c]) * f.number.scale[channel + c];
+    if (f.number.offset) v = v + f.number.offset[channel + c];
+    if (f.residual && p.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[at + c];
+    if (f.residual && p.residual != DType::F32) {
+      const int32_t q = p.residual == DType::I8 ? static_cast<const int8_t*>(f.residual)[at + c]
+                                                : static_cast<const uint8_t*>(f.residual)[at + c];
+      v = v + static_cast<float>(q - f.residual_zero) * f.residual_scale;
+    }
+    if (p.relu) v = std::max(v, 0.0f);
+    if (p.out == DType::F32) {
+      static_cast<float*>(y)[at + c] = v;
+      continue;
+    }
+    const Int8Finish& n = f.number;
+    const float q = std::min(n.high, std::max(n.low, std::nearbyint(v / n.out_scale) + n.zero));
+    if (p.out == DType::I8)
+      static_cast<int8_t*>(y)[at + c] = static_cast<int8_t>(q);
+    else
+      static_cast<uint8_t*>(y)[at + c] = static_cast<uint8_t>(q);
+  }
+}
+#else
+using Wide = hn::ScalableTag<int32_t>;
+using Half16 = hn::ScalableTag<int16_t>;
+constexpr int kLanes = static_cast<int>(HWY_LANES(int32_t));
+constexpr int kVectors = 16 / kLanes;  // of eight channels, two sums each
+#if HWY_TARGET == HWY_AVX3
+constexpr int kPoints = 12;
+#elif HWY_TARGET == HWY_AVX2
+constexpr int kPoints = 6;  // sums, two rows of the weight, one of x and of products: 16 registers
+#elif HWY_TARGET == HWY_NEON
+constexpr int kPoints = 3;  // even and odd sums apart
+#else
+constexpr int kPoints = 2;
+#endif
+
+template <int T>
+HWY_NOINLINE void sum_points(const Int8Sums& s) {
+  const Wide wide;
+  const Half16 d16;
+  const hn::ScalableTag<int64_t> d64;
+  const hn::Rebind<int8_t, Half16> d8;
+  hn::VFromD<Wide> even[T][kVectors], odd[T][kVectors];  // `odd` stays zero where pairs are summed by one instruction
+#pragma GCC unroll 16
+  for (int t = 0; t < T; ++t)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) even[t][v] = odd[t][v] = hn::Zero(wide);
+  const int16_t* x[T];
+#pragma GCC unroll 16
+  for (int t = 0; t < T; ++t) x[t] = static_cast<const int16_t*>(s.x[t]);
+  const int8_t* HWY_RESTRICT w = s.w[0];
+  for (int64_t k = 0; k < s.num_taps; ++k)
+    for (int64_t at = s.taps[k], end = at + s.quads * kInt8Quad; at < end; at += kInt8Quad) {
+      hn::VFromD<Half16> row[kVectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) row[v] = hn::PromoteTo(d16, hn::LoadU(d8, w + v * 2 * kLanes));
+#pragma GCC unroll 16
+      for (int t = 0; t < T; ++t) {
+        int64_t quad;
+        std::memcpy(&quad, x[t] + at, sizeof quad);
+        const auto left = hn::BitCast(d16, hn::Set(d64, quad));
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v)
+          even[t][v] = hn::ReorderWidenMulAccumulate(wide, left, row[v], even[t][v], odd[t][v]);
+      }
+      w += kInt8Chunk * kInt8Quad;
+    }
+  HWY_ALIGN int32_t halves[16 + 16];
+#pragma GCC unroll 16
+  for (int t = 0; t < T; ++t) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(hn::RearrangeToOddPlusEven(even[t][v], odd[t][v]), wide, halves + v * kLanes);
+    for (int o = 0; o < kInt8Chunk; ++o) s.sums[t * kInt8Chunk + o] = halves[2 * o] + halves[2 * o + 1];
+  }
+}
+
+void sum_up(const Int8Sums& s) {
+  switch (s.points) {
+    case 1: return sum_points<1>(s);
+    case 2: return sum_points<2>(s);
+    case 3: return sum_points<(kPoints < 3 ? 1 : 3)>(s);
+    case 4: return sum_points<(kPoints < 4 ? 1 : 4)>(s);
+    case 5: return sum_points<(kPoints < 5 ? 1 : 5)>(s);
+    case 6: return sum_points<(kPoints < 6 ? 1 : 6)>(s);
+    case 7: return sum_points<(kPoints < 7 ? 1 : 7)>(s);
+    case 8: return sum_points<(kPoints < 8 ? 1 : 8)>(s);
+    case 9: return sum_points<(kPoints < 9 ? 1 : 9)>(s);
+    case 10: return sum_points<(kPoints < 10 ? 1 : 10)>(s);
+    case 11: return sum_points<(kPoints < 11 ? 1 : 11)>(s);
+    default: return sum_points<kPoints>(s);
+  }
+}
+
+/// Channel by channel, in vectors of eight: two kernel points make the pairs.
+void depthwise(const Int8Sums& s) {
+  const hn::FixedTag<int16_t, 8> d16;
+  const hn::FixedTag<int32_t, 4> d32;
+  const hn::FixedTag<int8_t, 8> d8;
+  for (int64_t t = 0; t < s.points; ++t)
+    for (int64_t half = 0; half < kInt8DepthChunk; half += 8) {
+      const int16_t* x = static_cast<const int16_t*>(s.x[t]) + half;
+      const int8_t* w = s.w[0] + half;
+      auto even0 = hn::Zero(d32), even1 = even0, odd0 = even0, odd1 = even0;
+      for (int64_t k = 0; k < s.num_taps; k += 2, w += 2 * kInt8DepthChunk) {
+        const auto a = hn::LoadU(d16, x + s.taps[k]);
+        const auto b = k + 1 < s.num_taps ? hn::LoadU(d16, x + s.taps[k + 1]) : hn::Zero(d16);
+        const auto wa = hn::PromoteTo(d16, hn::LoadU(d8, w)),
+                   wb = hn::PromoteTo(d16, hn::LoadU(d8, w + kInt8DepthChunk));
+        even0 = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveLower(d16, a, b), hn::InterleaveLower(d16, wa, wb),
+                                              even0, odd0);
+        even1 = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveUpper(d16, a, b), hn::InterleaveUpper(d16, wa, wb),
+                                              even1, odd1);
+      }
+      int32_t* to = s.sums + t * kInt8DepthChunk + half;
+      hn::StoreU(hn::RearrangeToOddPlusEven(even0, odd0), d32, to);
+      hn::StoreU(hn::RearrangeToOddPlusEven(even1, odd1), d32, to + 4);
+    }
+}
+
+/// `count` is 8 or 16.
+template <class T>
+HWY_INLINE void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to) {
+  const hn::FixedTag<int16_t, 8> d16;
+  const hn::FixedTag<T, 8> d8;
+  const auto off = hn::Set(d16, static_cast<int16_t>(zero));
+  for (int64_t c = 0; c < count; c += 8)
+    hn::StoreU(hn::Sub(hn::PromoteTo(d16, hn::LoadU(d8, x + c)), off), d16, to + c);
+}
+
+using Eight = hn::CappedTag<float, 8>;
+constexpr int64_t kEightLanes = static_cast<int64_t>(HWY_MIN(HWY_LANES(float), 8));
+
+template <class T>
+HWY_INLINE hn::VFromD<Eight> bytes_at(const void* data, int64_t at, int32_t zero, float scale) {
+  const Eight d;
+  const hn::RebindToSigned<Eight> wide;
+  const hn::Rebind<T, Eight> narrow;
+  const auto q = hn::Sub(hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const T*>(data) + at)), hn::Set(wide, zero));
+  return hn::Mul(hn::ConvertTo(d, q), hn::Set(d, scale));
+}
+
+template <class T>
+HWY_INLINE void store_bytes(hn::VFromD<Eight> v, const Int8Finish& n, T* y) {
+  const Eight d;
+  const hn::RebindToSigned<Eight> wide;
+  const auto q = hn::Add(hn::Round(hn::Div(v, hn::Set(d, n.out_scale))), hn::Set(d, n.zero));
+  const auto in = hn::Min(hn::Set(d, n.high), hn::Max(hn::Set(d, n.low), q));
+  hn::StoreU(hn::DemoteTo(hn::Rebind<T, Eight>(), hn::ConvertTo(wide, in)), hn::Rebind<T, Eight>(), y);
+}
+
+HWY_INLINE void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t channel,
+                             int64_t at, void* y) {
+  const Eight d;
+  const hn::RebindToSigned<Eight> wide;
+  for (int64_t c = 0; c < kInt8Chunk; c += kEightLanes) {
+    auto v = hn::Mul(hn::ConvertTo(d, hn::LoadU(wide, sums + c)), hn::LoadU(d, f.number.scale + channel + c));
+    if (f.number.offset) v = hn::Add(v, hn::LoadU(d, f.number.offset + channel + c));
+    if (f.residual) {
+      const auto other = p.residual == DType::F32 ? hn::LoadU(d, static_cast<const float*>(f.residual) + at + c)
+                         : p.residual == DType::I8
+                             ? bytes_at<int8_t>(f.residual, at + c, f.residual_zero, f.residual_scale)
+                             : bytes_at<uint8_t>(f.residual, at + c, f.residual_zero, f.residual_scale);
+      v = hn::Add(v, other);
+    }
+    if (p.relu) v = hn::Max(v, hn::Zero(d));
+    if (p.out == DType::F32)
+      hn::StoreU(v, d, static_cast<float*>(y) + at + c);
+    else if (p.out == DType::I8)
+      store_bytes(v, f.number, static_cast<int8_t*>(y) + at + c);
+    else
+      store_bytes(v, f.number, static_cast<uint8_t*>(y) + at + c);
+  }
+}
+#endif
+
+void finish(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t columns, int64_t channel,
+            int64_t base, int64_t at, int64_t points, void* y) {
+  const int64_t block = p.images.block_out, plane = p.geometry().out_size();
+  for (int64_t c = 0; c < columns && channel + c < p.geometry().out_channels; c += kInt8Chunk) {
+    const int64_t o = channel + c, to = base + (o / block * plane + at) * block + o % block;
+    for (int64_t t = 0; t < points; ++t) finish_chunk(p, f, sums + t * columns + c, o, to + t * block, y);
+  }
+}
+
+/// One column of the band from a column of the image.
+template <class T>
+HWY_INLINE void widen_point(const Int8Band& b, const T* image, int64_t row, int64_t column, int32_t zero, int16_t* to) {
+  const ConvGeometry& g = b.conv.geometry();
+  const int64_t block = b.conv.images.block_in, plane = g.in_size(), at = row * g.in[2] + column;
+  if (block == 1) {
+    for (int64_t c = 0; c < g.in_channels; ++c) to[c] = static_cast<int16_t>(image[c * plane + at] - zero);
+    std::fill(to + g.in_channels, to + b.channels, int16_t{0});
+    return;
+  }
+  for (int64_t c = 0; c < g.in_channels; c += block)
+    widen_block(image + (c / block * plane + at) * block, block, zero, to + c);
+  std::fill(to + g.in_channels, to + b.channels, int16_t{0});
+}
+
+template <class T>
+void widen_rows(const Int8Band& b, const T* image, int64_t first, int64_t rows, int32_t zero, int16_t* to) {
+  const ConvGeometry& g = b.conv.geometry();
+  const int64_t top = first * g.stride[1] - g.padding[1];
+  for (int64_t r = 0, in_rows = b.in_rows(rows); r < in_rows; ++r, to += b.row_values()) {
+    const int64_t row = top + r * b.row_step;
+    if (row < 0 || row >= g.in[1]) {
+      std::fill_n(to, b.row_values(), int16_t{0});
+      continue;
+    }
+    for (int64_t j = 0; j < b.columns; ++j) {
+      const int64_t column = j * b.column_step - g.padding[2];
+      int16_t* point = to + j * b.channels;
+      if (column < 0 || column >= g.in[2])
+        std::fill_n(point, b.channels, int16_t{0});
+      else
+        widen_point(b, image, row, column, zero, point);
+    }
+  }
+}
+
+void widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to) {
+  if (b.conv.is_signed)
+    widen_rows(b, static_cast<const int8_t*>(image), first, rows, zero, static_cast<int16_t*>(to));
+  else
+    widen_rows(b, static_cast<const uint8_t*>(image), first, rows, zero, static_cast<int16_t*>(to));
+}
+
+}  // namespace
+
+Int8ConvRoutines int8_conv_target_routines() { return {widen, sum_up, kPoints, kInt8Chunk, 2, false}; }
+Int8ConvFinisher int8_conv_target_finisher() { return {finish, depthwise}; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hw
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hw {
+Int8ConvRoutines int8_conv_routines() { return HW_BEST_TARGET(int8_conv_target_routines)(); }
+Int8ConvFinisher int8_conv_finisher() { return HW_BEST_TARGET(int8_conv_target_finisher)(); }
+}  // namespace hw
+#endif

@@ -1,0 +1,62 @@
+// Convolutions of bytes: routines of one instruction set, and how they see an image.
+#pragma once
+
+#include "kernels/conv/int8_conv.h"
+
+namespace hw {
+
+constexpr int64_t kInt8MostPoints = 12, kInt8MostColumns = 16;
+
+/// Some rows of output points of one image, whose input was written once into a band: [row][column][channel], 16-bit differences from
+/// the zero point (or bytes, for instructions that take them), with the padding around and channels up to a whole quad. A kernel of one
+/// row or column keeps only what it reads.
+struct Int8Band {
+  Int8Conv conv;
+  int64_t rows = 0;                                  // of output that a band holds at most
+  int64_t row_step = 1, column_step = 1;             // of the image between rows and columns of the band
+  int64_t stride[2] = {1, 1}, dilation[2] = {1, 1};  // within the band
+  int64_t columns = 0, channels = 0;                 // of the band
+  int64_t in_rows(int64_t out_rows) const {
+    return (out_rows - 1) * stride[0] + (conv.geometry().kernel[1] - 1) * dilation[0] + 1;
+  }
+  int64_t row_values() const { return columns * channels; }
+};
+Int8Band int8_band(const Int8Conv& conv, int64_t channel_multiple);
+
+/// Sums of `points` output points for `columns` output channels.
+struct Int8Sums {
+  const void* const* x = nullptr;  // of each point, at kernel point 0
+  int64_t points = 0;
+  const int8_t* w[2] = {};        // of each chunk of channels
+  const int64_t* taps = nullptr;  // where each kernel point lies from x, in values
+  int64_t num_taps = 0, quads = 0;
+  int32_t* sums = nullptr;  // [point][column]
+};
+
+struct Int8ConvRoutines {
+  /// Rows of the band's input from the image; `first` is the first output row.
+  void (*widen)(const Int8Band& band, const void* image, int64_t first, int64_t rows, int32_t zero, void* to);
+  void (*sum_up)(const Int8Sums& sums);
+  int64_t points = 0, columns = kInt8Chunk, value_bytes = 2;
+  /// Whether sums hold (zero point) * weight, which the caller takes off, since values are bytes as they are.
+  bool keeps_zero = false;
+};
+
+struct Int8ConvFinisher {
+  /// sums [point][columns] of chunk after chunk, to output points [at, at + points) of one image; `base` is where the image lies in y.
+  void (*finish)(const Int8Conv& conv, const Int8ConvFinish& finish, const int32_t* sums, int64_t columns,
+                 int64_t channel, int64_t base, int64_t at, int64_t points, void* y);
+  /// Depthwise: 16 channels of some points.
+  void (*depthwise)(const Int8Sums& sums);
+};
+
+Int8ConvRoutines int8_conv_routines();
+Int8ConvFinisher int8_conv_finisher();
+/// By AVX-512 VNNI; `emulated`: the same with its instruction in plain code, for tests on other machines.
+Int8ConvRoutines int8_conv_vnni(bool emulated);
+bool has_int8_conv_vnni();
+
+/// The kernel by given routines, for tests.
+std::unique_ptr<Kernel> int8_conv_kernel(const Int8Conv& conv, const Int8ConvRoutines& routines);
+
+}  // namespace hw

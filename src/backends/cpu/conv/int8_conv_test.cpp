@@ -1,0 +1,173 @@
+// Convolutions of bytes against the reference, bit for bit: kernels, strides, blocks, dtypes, what follows, threads, and the VNNI
+// routines with their instruction in plain code.
+#include "backends/cpu/conv/int8_conv.h"
+
+#include "base/team_scope.h"
+#include "kernels/compare_kernels.h"
+
+namespace hw {
+namespace {
+
+using testing::Buffer;
+using testing::compare_kernels;
+using testing::spec;
+
+struct Case {
+  int64_t batch = 1, in = 16, out = 16, h = 7, w = 9, kernel = 3, stride = 1, padding = 1, dilation = 1;
+  int64_t block_in = 8, block_out = 8;
+  bool depthwise = false;
+  DType x = DType::U8, y = DType::F32, residual = DType::Bool;  // Bool: none
+  bool zero = true, offset = true;
+  const char* activation = "none";
+};
+
+Buffer bytes_of(int64_t count, unsigned seed) {
+  Buffer b(static_cast<size_t>(count));
+  std::mt19937 random(seed);
+  for (int64_t i = 0; i < count; ++i) b.data[i] = static_cast<char>(random() % 256);
+  return b;
+}
+Buffer number(float v) {
+  Buffer b(64);
+  std::memcpy(b.data, &v, sizeof v);
+  return b;
+}
+
+testing::Comparison comparison(const Case& c) {
+  const TensorSpec none{}, one = spec(DType::F32, {});
+  const Dims x =
+      c.block_in == 1 ? Dims{c.batch, c.in, c.h, c.w} : Dims{c.batch, c.in / c.block_in, c.h, c.w, c.block_in};
+  const auto size = [&](int64_t in) { return (in + 2 * c.padding - c.dilation * (c.kernel - 1) - 1) / c.stride + 1; };
+  const Dims y{c.batch, c.out / c.block_out, size(c.h), size(c.w), c.block_out};
+  const TensorSpec w = c.depthwise ? spec(DType::I8, {(c.out + 15) / 16, (c.kernel * c.kernel + 1) / 2, 2, 16})
+                                   : spec(DType::I8, {c.out / 8, c.kernel, c.kernel, (c.in + 3) / 4, 8, 4});
+  const bool steps = c.residual == DType::U8 || c.residual == DType::I8, quantised = c.y != DType::F32;
+  const TensorSpec rest = c.residual == DType::Bool ? none : spec(c.residual, y);
+  testing::Comparison made{
+      "_conv2d_int8",
+      {spec(c.x, x), w, spec(DType::F32, {c.out}), c.zero ? spec(c.x, {}) : none,
+       c.offset ? spec(DType::F32, {c.out}) : none, rest, steps ? one : none, steps ? spec(c.residual, {}) : none,
+       quantised ? one : none, quantised ? spec(c.y, {}) : none},
+      {spec(c.y, y)},
+      {AttrValue(c.out), Dims{c.kernel}, Dims{c.stride}, Dims{c.padding}, Dims{c.dilation}, AttrValue(c.activation),
+       AttrValue(c.block_out)},
+      {}};
+  made.fixed.emplace_back(0, bytes_of(made.inputs[0].numel(), 1));
+  // Weights of channels that are not there are zero, as they are packed.
+  Buffer weight = bytes_of(w.numel(), 2);
+  if (!c.depthwise && c.in % 4)
+    for (int64_t i = 0; i < w.numel(); ++i)
+      if (i / 32 % w.shape[3] * 4 + i % 4 >= c.in) weight.data[i] = 0;
+  made.fixed.emplace_back(1, std::move(weight));
+  if (steps) made.fixed.emplace_back(5, bytes_of(rest.numel(), 3)), made.fixed.emplace_back(6, number(0.21f));
+  if (quantised) made.fixed.emplace_back(8, number(413.0f));
+  return made;
+}
+
+int compare(const Case& c) { return compare_kernels(comparison(c), 0); }
+
+TEST(Int8Conv, KernelsStridesAndBlocks) {
+  for (int64_t in : {8, 24, 64})
+    for (int64_t out : {8, 40})
+      for (int64_t kernel : {1, 3, 5})
+        for (int64_t stride : {1, 2}) {
+          Case c;
+          c.in = in, c.out = out, c.kernel = kernel, c.stride = stride, c.padding = kernel / 2;
+          EXPECT_GT(compare(c), 0);
+        }
+  for (int64_t in : {16, 32})
+    for (int64_t out : {8, 16}) {
+      Case c;
+      c.in = c.out = 32, c.block_in = in > 16 ? 8 : 16, c.block_out = out, c.batch = 3, c.dilation = 2, c.padding = 2;
+      EXPECT_GT(compare(c), 0);
+    }
+}
+
+TEST(Int8Conv, TheStemReadsPlainImages) {
+  Case c;
+  c.block_in = 1, c.kernel = 7, c.stride = 2, c.padding = 3, c.h = c.w = 30;
+  for (int64_t in : {1, 3, 4, 5}) {
+    c.in = in;
+    EXPECT_GT(compare(c), 0);
+  }
+}
+
+TEST(Int8Conv, Depthwise) {
+  for (int64_t channels : {8, 16, 24, 64})
+    for (int64_t kernel : {1, 3, 5})
+      for (int64_t stride : {1, 2}) {
+        Case c;
+        c.depthwise = true, c.in = c.out = channels, c.kernel = kernel, c.stride = stride, c.padding = kernel / 2;
+        EXPECT_GT(compare(c), 0);
+        c.x = DType::I8, c.y = DType::U8;
+        EXPECT_GT(compare(c), 0);
+      }
+}
+
+TEST(Int8Conv, DTypesAndWhatFollows) {
+  for (DType x : {DType::U8, DType::I8})
+    for (DType y : {DType::F32, DType::U8, DType::I8})
+      for (DType residual : {DType::Bool, DType::F32, DType::U8, DType::I8})
+        for (const char* activation : {"none", "relu"}) {
+          Case c;
+          c.x = x, c.y = y, c.residual = residual, c.activation = activation;
+          c.zero = residual != DType::U8, c.offset = residual != DType::F32;
+          EXPECT_GT(compare(c), 0);
+        }
+}
+
+TEST(Int8Conv, SeveralThreadsAndBands) {
+  Case c;
+  c.in = 256, c.out = 64, c.h = 40, c.w = 33;  // more rows than a band holds
+  for (int threads : {1, 2, 3}) {
+    const TeamScope scope(threads, {});
+    EXPECT_GT(compare(c), 0);
+  }
+}
+
+TEST(Int8Conv, TheLargestSumsAreExact) {  // 255 * -128 in every product: 16 bits would saturate
+  Case c;
+  c.in = 256, c.zero = false, c.offset = false;
+  testing::Comparison made = comparison(c);
+  std::memset(made.fixed[0].second.data, 255, static_cast<size_t>(made.inputs[0].numel()));
+  std::memset(made.fixed[1].second.data, 0x80, static_cast<size_t>(made.inputs[1].numel()));
+  EXPECT_GT(compare_kernels(std::move(made), 0), 0);
+}
+
+/// The kernel by the VNNI routines against the reference.
+void compare_vnni(const Case& c, bool emulated) {
+  testing::Comparison made = comparison(c);
+  std::vector<Buffer> in;
+  for (size_t i = 0; i < made.inputs.size(); ++i)
+    in.push_back(testing::random_buffer(made.inputs[i], static_cast<unsigned>(i) + 7));
+  for (auto& [index, buffer] : made.fixed) std::swap(in[static_cast<size_t>(index)].data, buffer.data);
+  const KernelRequest request{made.op, made.inputs, made.outputs, made.attrs, made.outputs[0].dtype};
+  std::string why;
+  Int8Conv conv;
+  ASSERT_TRUE(read_int8_conv(request, conv, why));
+  const auto bytes = static_cast<size_t>(made.outputs[0].numel() * dtype_size(made.outputs[0].dtype));
+  std::vector<Buffer> want, have;
+  want.emplace_back(bytes), have.emplace_back(bytes);
+  testing::run_kernel(*kernel_candidates(made.op, DeviceType::CPU).back().prepare(request, why), made, in, want);
+  testing::run_kernel(*int8_conv_kernel(conv, int8_conv_vnni(emulated)), made, in, have);
+  EXPECT_EQ(std::memcmp(want[0].data, have[0].data, bytes), 0) << testing::describe(made);
+}
+
+TEST(Int8Conv, Vnni) {
+  for (bool emulated : {true, false}) {
+    if (!emulated && !has_int8_conv_vnni()) continue;
+    for (DType x : {DType::U8, DType::I8})
+      for (int64_t out : {8, 16, 40})
+        for (int64_t kernel : {1, 3}) {
+          Case c;
+          c.x = x, c.out = out, c.in = 24, c.kernel = kernel, c.padding = kernel / 2, c.stride = kernel == 1 ? 2 : 1;
+          compare_vnni(c, emulated);
+        }
+    Case stem;
+    stem.block_in = 1, stem.in = 3, stem.kernel = 7, stem.stride = 2, stem.padding = 3, stem.y = DType::U8;
+    compare_vnni(stem, emulated);
+  }
+}
+
+}  // namespace
+}  // namespace hw
