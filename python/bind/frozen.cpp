@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -110,6 +111,12 @@ void bind_freezer(nb::module_& m) {
              if (last.forms.size() > 1) last.forms.erase(last.forms.begin(), last.forms.end() - 1);
              PySession session{std::make_unique<infer::Session>(make_ref<infer::LoadedModel>(std::move(last)))};
              return list_of(run(session, tensor_list(inputs)));
+           })
+      .def("in_integers",
+           [](Freezer& f) {
+             const FrozenModel& m = f.model();
+             return std::any_of(m.forms.back().plan.steps.begin(), m.forms.back().plan.steps.end(),
+                                [](const PlanStep& s) { return s.op == "_linear_int8" || s.op == "_conv2d_int8"; });
            })
       .def("note", [](Freezer& f, std::string key, std::string value) { f.note(std::move(key), std::move(value)); })
       .def("save", [](Freezer& f, const std::string& path) { save_frozen(f.model(), path); })

@@ -22,8 +22,8 @@ static constexpr std::string_view kOrder[] = {
     // layout
     "block_convolutions",
     // fuse
-    "fuse_attention", "merge_products", "fuse_linear", "fuse_convolutions", "run_once", "step_embeddings",
-    "form_regions",
+    "fuse_attention", "merge_products", "fuse_linear", "fuse_convolutions", "fuse_int8_convolutions", "run_once",
+    "step_embeddings", "form_regions",
     // remat: what lets memory go early, then what makes it fit a budget
     "hoist_updates", "recompute_cheap", "recompute",
     // schedule

@@ -50,3 +50,26 @@ def test_benchmark_reports_latencies_memory_and_operators(model, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["milliseconds"]["p50"] <= report["milliseconds"]["p99"]
     assert {row["op"] for row in report["operators"]}
+
+
+def test_benchmark_compares_threads_and_models(model, tmp_path, capsys):
+    command = ["run", model, "--benchmark", "--seconds", "0.01", "--json", "--threads", "1,2", "--against", model]
+    assert main(command) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [(r["threads"], r["integers"], r["p50"] > 0) for r in report["compared"]] == [(1, False, True), (2, False, True)] * 2
+    assert report["verdicts"] == []  # floats against floats
+    assert main([*command[:5], "--threads", "1"]) == 0
+    assert "with 1 threads, floats" in capsys.readouterr().out
+    for wrong in (["--threads", "many"], ["--threads", "9999"], ["--against", str(tmp_path / "none.hwm")]):
+        assert main([*command[:5], *wrong]) == 1
+        assert "headwater run: " in capsys.readouterr().err
+
+
+def test_integers_that_are_slower_are_called_so():
+    from headwater.cli.frozen import _verdicts
+
+    rows = [{"threads": n, "integers": i, "p50": t} for n, i, t in ((1, True, 3.0), (1, False, 2.0), (2, True, 1.0), (2, False, 2.0))]
+    assert _verdicts(rows) == [
+        "1 threads: integers are slower than floats on this machine, 1.50 of their time",
+        "2 threads: integers are no slower than floats on this machine, 0.50 of their time",
+    ]

@@ -69,6 +69,8 @@ def _frozen_parsers(commands: Any) -> None:
     run.add_argument("--out", metavar="FILE.npz", help="where to write the outputs")
     run.add_argument("--benchmark", action="store_true", help="time it: latencies, memory, a table of operators")
     run.add_argument("--seconds", type=float, default=2.0, help="how long to time it (default: %(default)s)")
+    run.add_argument("--threads", default="", metavar="1,2", help="with --benchmark: also time these numbers of threads, in turns")
+    run.add_argument("--against", metavar="OTHER.hwm", help="with --benchmark: also time this model, in turns")
     run.add_argument("--json", action="store_true", help="the benchmark as JSON")
     run.add_argument("model", metavar="MODEL.hwm")
 
@@ -153,4 +155,4 @@ def _run_frozen(a: argparse.Namespace) -> int:
         return frozen.check_main(a.model, a.tolerance, a.json)
     if a.command == "prune":
         return frozen.prune_main(a.models, a.out, a.target, a.isa)
-    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json)
+    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against)

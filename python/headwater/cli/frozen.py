@@ -79,7 +79,55 @@ def _table(model: Any, inputs: list[Any]) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda r: -r["microseconds"])
 
 
-def run_main(path: str, given: list[str], form: int, benchmark: bool, seconds: float, out: str | None, as_json: bool) -> int:
+_INTEGERS = ("_linear_int8", "_conv2d_int8")
+
+
+def _compared(model: Any, path: str, inputs: list[Any], threads: str, against: str | None, seconds: float) -> list[dict[str, Any]]:
+    """Medians in milliseconds of the model and the other one by numbers of threads, in turns so that load on the machine meets all."""
+    import headwater as hw
+
+    counts = [int(n) for n in threads.split(",")] if threads else [0]
+    others = [(path, model.session())] if against is None else [(path, model.session()), (against, hw.infer.load(against))]
+    ways: list[tuple[dict[str, Any], Any, list[float]]] = []
+    for file, loaded in others:
+        for count in counts:
+            session = loaded.session()
+            session.team(count)
+            session(*inputs)
+            row = {"model": file, "threads": count or hw.get_num_threads(), "integers": _in_integers(session, inputs)}
+            ways.append((row, session, []))
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(ways[0][2]) < 5:
+        for _, session, times in ways:
+            start = time.perf_counter()
+            session(*inputs)
+            times.append(1e3 * (time.perf_counter() - start))
+    for row, _, times in ways:
+        row["p50"] = sorted(times)[len(times) // 2]
+    return [row for row, _, _ in ways]
+
+
+def _in_integers(model: Any, inputs: list[Any]) -> bool:
+    return any(step.op in _INTEGERS for step in model.step_times(*inputs))
+
+
+def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
+    """For each number of threads, where one of two models is computed in integers and the other is not: which is faster."""
+    said = []
+    for count in dict.fromkeys(row["threads"] for row in rows):
+        integers = [r for r in rows if r["threads"] == count and r["integers"]]
+        floats = [r for r in rows if r["threads"] == count and not r["integers"]]
+        if integers and floats:
+            ratio = integers[0]["p50"] / floats[0]["p50"]
+            word = "slower than" if ratio > 1 else "no slower than"
+            said.append(f"{count} threads: integers are {word} floats on this machine, {ratio:.2f} of their time")
+    return said
+
+
+def run_main(
+    path: str, given: list[str], form: int, benchmark: bool, seconds: float, out: str | None, as_json: bool,
+    threads: str = "", against: str | None = None,
+) -> int:
     """0; 1 when the model cannot be loaded or run."""
     import headwater as hw
 
@@ -104,12 +152,26 @@ def run_main(path: str, given: list[str], form: int, benchmark: bool, seconds: f
             print(f"{name}: {value}")
         return 0
     times, rows = _benchmark(model, inputs, seconds), _table(model, inputs)
+    compared: list[dict[str, Any]] = []
+    if threads or against:
+        try:
+            compared = _compared(model, path, inputs, threads, against, seconds)
+        except (ValueError, RuntimeError, OSError) as error:
+            print(f"headwater run: {error}", file=sys.stderr)
+            return 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     memory = {"weights": model.weight_bytes, "working": model.bytes, "peak_process": peak}
     if as_json:
-        print(json.dumps({"load_ms": loaded, "milliseconds": times, "bytes": memory, "operators": rows}, indent=1))
+        report = {"load_ms": loaded, "milliseconds": times, "bytes": memory, "operators": rows}
+        if compared:
+            report |= {"compared": compared, "verdicts": _verdicts(compared)}
+        print(json.dumps(report, indent=1))
         return 0
     _print(model, loaded, times, memory, rows)
+    for row in compared:
+        print(f"  p50 {row['p50']:>9.3f} ms with {row['threads']} threads, {'integers' if row['integers'] else 'floats'}: {row['model']}")
+    for line in _verdicts(compared):
+        print(f"  {line}")
     return 0
 
 

@@ -17,6 +17,7 @@ from ..compiler.session import CompileError
 from ..compiler.tree import flatten, is_array, rebuild
 
 _CLOSE = {hw.float16: 1e-2, hw.bfloat16: 5e-2}  # of the largest value; 1e-3 for the others
+_CLOSE_IN_INTEGERS = 5e-2  # values that lie between two steps go to either, and layers behind see that
 
 
 class FreezeError(CompileError):
@@ -44,7 +45,8 @@ def freeze(
         output_names: of the output tensors in order; by default the keys of a returned dict, or "output", or "output0", ...
         packed: True: the file holds what is computed of the weights alone (packed and folded weights), and is loaded by mapping
             it. False: it holds plain weights and packs them when loaded; smaller where packing copies them, slower to load.
-        tests: whether the file holds the example inputs with what the model makes of them, for `headwater check`.
+        tests: whether the file holds the example inputs with what the model makes of them, for `headwater check`. Of a model that
+            is computed in integers: with what the frozen model makes of them, which is within 5 % of the largest value.
         notes: texts to keep with the model.
         name: of the model; by default that of its class or function.
 
@@ -188,9 +190,11 @@ class _Frozen:
                 raise FreezeError(f"{self._name}: {error}") from None
             self.native.add(self._captured(args, kwargs, tensors, others, copies=True))
         self.native.add_test(tensors, want)
-        self._compare(tensors, want, output_names)
+        have = self._compare(tensors, want, output_names)
         if not tests:
             self.native.add_test([], [])
+        elif self.native.in_integers():
+            self.native.add_test(tensors, have)
 
     def _captured(self, args: Any, kwargs: Any, tensors: list[Tensor], others: list[Any], copies: bool) -> Any:
         model = self._model
@@ -206,9 +210,10 @@ class _Frozen:
                 raise
             raise FreezeError(f"{self._name}: {error} (at {user_line(error)})") from error
 
-    def _compare(self, tensors: list[Tensor], want: list[Tensor], names: list[str]) -> None:
-        """The form added last against the model."""
-        have = self.native.run_last(tensors)
+    def _compare(self, tensors: list[Tensor], want: list[Tensor], names: list[str]) -> list[Tensor]:
+        """The form added last against the model; what it gives."""
+        have: list[Tensor] = list(self.native.run_last(tensors))
+        integers = self.native.in_integers()
         for name, a, b in zip(names, want, have, strict=True):
             if a.numel() == 0 or a.equal(b):
                 continue
@@ -216,7 +221,9 @@ class _Frozen:
                 raise FreezeError(f"{self._name}: output {name} of the frozen model differs from the model's")
             scale = max(a.abs().max().item(), 1e-30)
             off = (a - b).abs().max().item() / scale
-            if not off <= _CLOSE.get(a.dtype, 1e-3) and a.isfinite().all().item():
+            close = max(_CLOSE.get(a.dtype, 1e-3), _CLOSE_IN_INTEGERS if integers else 0.0)
+            if not off <= close and a.isfinite().all().item():
                 raise FreezeError(
                     f"{self._name}: output {name} of the frozen model differs from the model's by {off:.1e} of the largest value"
                 )
+        return have

@@ -5,6 +5,7 @@
 
 #include "compiler/add_call.h"
 #include "compiler/pass.h"
+#include "compiler/passes/int8_layer.h"
 #include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "kernels/conv/winograd.h"
@@ -21,7 +22,8 @@ namespace {
 /// A convolution whose weights depend on state alone becomes _conv2d_packed or _conv2d_winograd, which read and write images
 /// [n, c / b, h, w, b]. Its neighbours are taken along: each plain value [n, c, h, w] may have a blocked twin, and a node whose
 /// inputs have twins works on them. A plain value is made of its twin only where something else reads it. Sums are taken in
-/// another order than by `convolution`, and winograd_error() bounds what a smaller number of multiplications adds.
+/// another order than by `convolution`, and winograd_error() bounds what a smaller number of multiplications adds. Between dequantised
+/// operands it becomes _conv2d_int8, which reads the bytes: sums are exact in integers, and what is rounded is the scaled sum, once.
 class Blocking {
  public:
   explicit Blocking(Graph& graph)
@@ -29,7 +31,8 @@ class Blocking {
         frozen_(steady_values(graph)),
         r_(graph),
         block_(isa() == Isa::AVX512 && all_divide(16) ? 16 : 8),
-        twin_(graph.values.size(), kNone) {}
+        twin_(graph.values.size(), kNone),
+        layers_(g_, r_, frozen_) {}
 
   bool run() {
     if (!gives_outputs_only(g_)) return false;  // not frozen after all
@@ -39,6 +42,8 @@ class Blocking {
       if (g_.node(at).op == "convolution" ? convolution(at) : follow(at)) blocked_.push_back(at);
     }
     for (size_t i = blocked_.size(); i-- > 0;) remove(blocked_[i]);
+    for (NodeId n : dequantized_)
+      if (r_.placed(n)) r_.erase_if_unused(n);
     return !blocked_.empty();
   }
 
@@ -128,9 +133,32 @@ class Blocking {
     return c.depthwise() || (c.w[1] % block_ == 0 && c.w[0] / c.groups % block_ == 0);
   }
 
+  /// Of bytes, if both operands are dequantised ones.
+  bool int8_convolution(NodeId n, const Convolution& c) {
+    const Node node = g_.node(n);
+    const std::optional<Int8Layer> layer = layers_.read(node.inputs[0], node.inputs[1]);
+    if (!layer || (c.groups != 1 && !c.depthwise()) || (c.depthwise() && !divides(c.x))) return false;
+    const ValueId image = divides(c.x) ? blocked_value(n, layer->q) : dense(n, layer->q);
+    const ValueId packed =
+        add_call(r_, n, "_pack_int8_conv_weight", {dense(n, layer->weight)}, {AttrValue(c.depthwise())});
+    const ValueId bias = node.inputs[2] == kNone ? kNone : dense(n, node.inputs[2]);
+    set_twin(node.outputs[0],
+             add_call(r_, n, "_conv2d_int8",
+                      {image, packed, int8_product_scale(r_, n, *layer), layer->zero, bias, kNone, kNone, kNone, kNone,
+                       kNone},
+                      {c.w[0], Dims{c.w[2], c.w[3]}, node.attrs[0], node.attrs[1], node.attrs[2], "none", block_}));
+    for (size_t i : {0, 1}) {
+      dequantized_.push_back(g_.values[static_cast<size_t>(node.inputs[i])].producer);
+      if (const ValueId other = twin(node.inputs[i]); other != kNone)
+        dequantized_.push_back(g_.values[static_cast<size_t>(other)].producer);
+    }
+    return true;
+  }
+
   bool convolution(NodeId n) {
     Convolution c;
     if (!read(g_.node(n), c)) return false;
+    if (int8_convolution(n, c)) return true;
     const Node node = g_.node(n);
     const bool plain = c.groups == 1 && c.x[1] <= kPlainChannels;
     const std::optional<Way> way = best_way(node, c);
@@ -228,6 +256,8 @@ class Blocking {
     if (node.op == "max_pool") return max_pool(n);
     if (node.op == "adaptive_avg_pool" || node.op == "mean") return mean(n);
     if (node.op == "cat") return cat(n);
+    if (node.op == "quantize_linear" || node.op == "dequantize_linear")
+      return node.attrs[0].none() && g_.spec(node.inputs[1]).numel() == 1 && elementwise(n);
     const SbpRule rule = op->sbp_rule();
     return (rule == &sbp::elementwise || rule == &sbp::linear || rule == &sbp::additive) && elementwise(n);
   }
@@ -300,6 +330,8 @@ class Blocking {
   int64_t block_;
   std::vector<ValueId> twin_;    // by plain value
   std::vector<NodeId> blocked_;  // nodes whose outputs have twins
+  Int8Layers layers_;
+  std::vector<NodeId> dequantized_;  // what may have no reader any more
 };
 
 bool block_convolutions(Graph& graph, const PassOptions& options) { return options.frozen && Blocking(graph).run(); }

@@ -120,13 +120,17 @@ HWY_NOINLINE void sum_points(const Int8Sums& s) {
       }
       w += kInt8Chunk * kInt8Quad;
     }
-  HWY_ALIGN int32_t halves[16 + 16];
+    // Both sums of a channel stand side by side. A store may reach into the next point's place, which comes later.
 #pragma GCC unroll 16
   for (int t = 0; t < T; ++t) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(hn::RearrangeToOddPlusEven(even[t][v], odd[t][v]), wide, halves + v * kLanes);
-    for (int o = 0; o < kInt8Chunk; ++o) s.sums[t * kInt8Chunk + o] = halves[2 * o] + halves[2 * o + 1];
+    for (int v = 0; v < kVectors; v += 2) {
+      const auto low = hn::RearrangeToOddPlusEven(even[t][v], odd[t][v]);
+      const int next = kVectors == 1 ? 0 : v + 1;
+      const auto high = kVectors == 1 ? low : hn::RearrangeToOddPlusEven(even[t][next], odd[t][next]);
+      hn::StoreU(hn::Add(hn::ConcatEven(wide, high, low), hn::ConcatOdd(wide, high, low)), wide,
+                 s.sums + t * kInt8Chunk + v / 2 * kLanes);
+    }
   }
 }
 
@@ -238,40 +242,58 @@ void finish(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int
   }
 }
 
-/// One column of the band from a column of the image.
+/// A row of a plain image.
 template <class T>
-HWY_INLINE void widen_point(const Int8Band& b, const T* image, int64_t row, int64_t column, int32_t zero, int16_t* to) {
+void widen_plain_row(const Int8Band& b, const T* image, int64_t row, int32_t zero, int16_t* to) {
   const ConvGeometry& g = b.conv.geometry();
-  const int64_t block = b.conv.images.block_in, plane = g.in_size(), at = row * g.in[2] + column;
-  if (block == 1) {
-    for (int64_t c = 0; c < g.in_channels; ++c) to[c] = static_cast<int16_t>(image[c * plane + at] - zero);
-    std::fill(to + g.in_channels, to + b.channels, int16_t{0});
-    return;
+  const int64_t plane = g.in_size();
+  for (int64_t j = 0; j < b.columns; ++j, to += b.channels) {
+    const int64_t column = j * b.column_step - g.padding[2];
+    std::fill_n(to, b.channels, int16_t{0});
+    if (column < 0 || column >= g.in[2]) continue;
+    for (int64_t c = 0; c < g.in_channels; ++c)
+      to[c] = static_cast<int16_t>(image[c * plane + row * g.in[2] + column] - zero);
   }
-  for (int64_t c = 0; c < g.in_channels; c += block)
-    widen_block(image + (c / block * plane + at) * block, block, zero, to + c);
-  std::fill(to + g.in_channels, to + b.channels, int16_t{0});
+}
+
+/// A row of up to kTogether blocks, whose values make a line of the cache.
+template <class T>
+void widen_row(const Int8Band& b, const T* image, int64_t row, int64_t first, int64_t last, int32_t zero, int16_t* to) {
+  const ConvGeometry& g = b.conv.geometry();
+  const int64_t block = b.conv.images.block_in, plane = g.in_size() * block;
+  for (int64_t j = 0; j < b.columns; ++j, to += b.channels) {
+    const int64_t column = j * b.column_step - g.padding[2];
+    if (column < 0 || column >= g.in[2]) {
+      std::fill(to + first * block, to + last * block, int16_t{0});
+      continue;
+    }
+    const T* from = image + (row * g.in[2] + column) * block;
+    for (int64_t c = first; c < last; ++c) widen_block(from + c * plane, block, zero, to + c * block);
+  }
 }
 
 template <class T>
-void widen_rows(const Int8Band& b, const T* image, int64_t first, int64_t rows, int32_t zero, int16_t* to) {
+void widen_rows(const Int8Band& b, const T* image, int64_t first, int64_t rows, int32_t zero, int16_t* band) {
+  constexpr int64_t kTogether = 4;
   const ConvGeometry& g = b.conv.geometry();
-  const int64_t top = first * g.stride[1] - g.padding[1];
-  for (int64_t r = 0, in_rows = b.in_rows(rows); r < in_rows; ++r, to += b.row_values()) {
-    const int64_t row = top + r * b.row_step;
-    if (row < 0 || row >= g.in[1]) {
-      std::fill_n(to, b.row_values(), int16_t{0});
-      continue;
+  const int64_t block = b.conv.images.block_in, blocks = block == 1 ? 1 : g.in_channels / block;
+  const int64_t top = first * g.stride[1] - g.padding[1], in_rows = b.in_rows(rows);
+  for (int64_t c = 0; c < blocks; c += kTogether)
+    for (int64_t r = 0; r < in_rows; ++r) {
+      const int64_t row = top + r * b.row_step;
+      int16_t* to = band + r * b.row_values();
+      if (row < 0 || row >= g.in[1]) {
+        if (c == 0) std::fill_n(to, b.row_values(), int16_t{0});
+      } else if (block == 1) {
+        widen_plain_row(b, image, row, zero, to);
+      } else {
+        widen_row(b, image, row, c, std::min(blocks, c + kTogether), zero, to);
+      }
     }
-    for (int64_t j = 0; j < b.columns; ++j) {
-      const int64_t column = j * b.column_step - g.padding[2];
-      int16_t* point = to + j * b.channels;
-      if (column < 0 || column >= g.in[2])
-        std::fill_n(point, b.channels, int16_t{0});
-      else
-        widen_point(b, image, row, column, zero, point);
-    }
-  }
+  // Channels up to a whole quad.
+  if (block != 1 && b.channels != g.in_channels)
+    for (int64_t p = 0; p < in_rows * b.columns; ++p)
+      std::fill(band + p * b.channels + g.in_channels, band + (p + 1) * b.channels, int16_t{0});
 }
 
 void widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to) {

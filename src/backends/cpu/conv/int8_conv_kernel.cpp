@@ -41,14 +41,16 @@ class Int8ConvKernel final : public Kernel {
     while (rows > 1 && band_.in_rows(rows) * row > kBandBytes) rows = (rows + 1) / 2;
     band_.rows = rows;
     bands_ = (g.out[1] + rows - 1) / rows;
+    // Kernel points beside each other are one run of values.
+    run_ = p.depthwise || band_.dilation[1] != 1 ? 1 : g.kernel[2];
     for (int64_t k = 0; k < g.kernel[1]; ++k)
-      for (int64_t l = 0; l < g.kernel[2]; ++l)
+      for (int64_t l = 0; l < g.kernel[2]; l += run_)
         taps_.push_back((k * band_.dilation[0] * band_.columns + l * band_.dilation[1]) * band_.channels);
     columns_ = p.depthwise ? kInt8DepthChunk : routines_.columns;
     panels_ = (g.out_channels + columns_ - 1) / columns_;
     slots_ = std::clamp<int64_t>(g.flops() / 2 / kWorkPerThread, 1, num_threads());
     band_bytes_ = (band_.in_rows(rows) * row + 128 + 63) / 64 * 64;
-    slot_bytes_ = band_bytes_ + (routines_.keeps_zero ? (band_.channels + 63) / 64 * 64 : 0);
+    slot_bytes_ = band_bytes_ + (routines_.keeps_zero ? (run_ * band_.channels + 63) / 64 * 64 : 0);
     at_zero_.resize(taps_.size(), 0);
   }
   size_t scratch_bytes() const override { return static_cast<size_t>(slots_ * slot_bytes_ + 64); }
@@ -72,7 +74,7 @@ class Int8ConvKernel final : public Kernel {
     int64_t written = -1;
     if (keeps_zero())
       std::memset(static_cast<char*>(band) + band_bytes_, zero + (band_.conv.is_signed ? 128 : 0),
-                  static_cast<size_t>(band_.channels));
+                  static_cast<size_t>(run_ * band_.channels));
     for (int64_t u = begin; u < end; ++u) {
       const int64_t image = u / panels_ / bands_, first = u / panels_ % bands_ * band_.rows;
       const int64_t rows = std::min(band_.rows, g.out[1] - first);
@@ -88,7 +90,7 @@ class Int8ConvKernel final : public Kernel {
   Int8Sums sums_of(const KernelArgs& args, int64_t panel) const {
     const Int8Conv& p = band_.conv;
     Int8Sums s;
-    s.taps = taps_.data(), s.num_taps = p.taps(), s.quads = p.quads();
+    s.taps = taps_.data(), s.num_taps = static_cast<int64_t>(taps_.size()), s.quads = run_ * p.quads();
     const auto* w = static_cast<const int8_t*>(args.inputs[1]);
     const int64_t channel = panel * columns_;
     s.w[0] = w + p.weight_at(channel, 0, 0);
@@ -139,7 +141,7 @@ class Int8ConvKernel final : public Kernel {
   Int8ConvFinisher finisher_;
   Int8Band band_;
   std::vector<int64_t> taps_, at_zero_;
-  int64_t bands_ = 1, columns_ = kInt8Chunk, panels_ = 1, slots_ = 1, band_bytes_ = 0, slot_bytes_ = 0;
+  int64_t run_ = 1, bands_ = 1, columns_ = kInt8Chunk, panels_ = 1, slots_ = 1, band_bytes_ = 0, slot_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {

@@ -1,0 +1,91 @@
+"""Convolutions between dequantised operands, compiled: in integers, fused bit for bit, within a step of the floats; frozen."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater import nn
+from headwater import quantization as q
+from headwater.quantization.layers import apply
+
+
+class Block(nn.Module):
+    """Stem, residual block with a downsample, depthwise; 12 channels do not divide into blocks."""
+
+    def __init__(self, width: int = 16) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, width, 7, stride=2, padding=3)
+        self.first = nn.Conv2d(width, width, 3, padding=1)
+        self.depthwise = nn.Conv2d(width, width, 3, stride=2, padding=1, groups=width)
+        self.last = nn.Conv2d(width, 32, 1, bias=False)
+        self.down = nn.Conv2d(width, 32, 1, stride=2)
+
+    def forward(self, x: hw.Tensor) -> hw.Tensor:
+        x = self.stem(x).relu()
+        y = self.depthwise(self.first(x).relu()).relu()
+        return (self.last(y) + self.down(x)).relu()
+
+
+def quantised(width: int = 16) -> tuple[nn.Module, hw.Tensor]:
+    hw.manual_seed(0)
+    net, x = Block(width).eval(), hw.randn(2, 3, 20, 22)
+    return q.convert(q.calibrate(q.prepare(net, q.presets.minmax, x), [x])), x
+
+
+def compiled(net: nn.Module, x: hw.Tensor) -> tuple[hw.Tensor, list[str]]:
+    with hw.no_grad():
+        forward = hw.compile(net)
+        y = forward(x)
+        return y, [op for op, _, _ in forward.variants[0].program.steps()]
+
+
+def test_as_the_floats_and_fused_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, x = quantised()
+    with hw.no_grad():
+        plain = net(x).numpy()
+    y, ops = compiled(net, x)
+    assert ops.count("_conv2d_int8") == 5 and not {"convolution", "_conv2d_packed", "relu", "add", "dequantize_linear"} & set(ops)
+    # A value between two steps may go to either: few elements, by little.
+    off = np.abs(y.numpy() - plain)
+    assert off.max() < 0.03 * np.abs(plain).max() and (off > 1e-4 * np.abs(plain).max()).mean() < 0.2
+    monkeypatch.setenv("HEADWATER_PASSES_OFF", "fuse_int8_convolutions")
+    apart, more = compiled(net, x)
+    assert len(more) > len(ops) and more.count("_conv2d_int8") == 5
+    np.testing.assert_array_equal(apart.numpy(), y.numpy())
+
+
+def test_channels_that_do_not_divide_stay_in_floats() -> None:
+    net, x = quantised(12)
+    y, ops = compiled(net, x)
+    assert ops.count("_conv2d_int8") == 0
+    with hw.no_grad():
+        np.testing.assert_allclose(y.numpy(), net(x).numpy(), rtol=0, atol=0.03 * y.abs().max().item())
+
+
+def test_a_residual_of_bytes_is_read_as_bytes() -> None:
+    net, x = quantised()
+
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stem, self.inner = net.stem, net.first
+            self.scale, self.zero = net.first.input_scale, net.first.input_zero_point
+
+        def forward(self, x: hw.Tensor) -> hw.Tensor:
+            x = hw.quantize_linear(self.stem(x).relu(), self.scale, self.zero)
+            x = hw.dequantize_linear(x, self.scale, self.zero)
+            return x + apply(self.inner, x, self.inner.dequantized_weight(), self.inner.bias)
+
+    y, ops = compiled(Twice().eval(), x)
+    assert ops.count("_conv2d_int8") == 2 and not {"add", "dequantize_linear", "relu"} & set(ops)
+    with hw.no_grad():
+        np.testing.assert_allclose(y.numpy(), Twice()(x).numpy(), rtol=0, atol=0.02 * y.abs().max().item())
+
+
+def test_frozen() -> None:
+    net, x = quantised()
+    model = hw.infer.load(hw.freeze(net, x))
+    y, _ = compiled(net, x)
+    np.testing.assert_array_equal(model(x).numpy(), y.numpy())
+    assert model.check() == 0
