@@ -21,6 +21,7 @@
 #include "core/read_guard.h"
 #include "eager/autocast.h"
 #include "eager/eager.h"
+#include "eager/global/global_tensor.h"
 #include "ir/text.h"
 #include "op/vocabulary.h"
 
@@ -59,7 +60,7 @@ std::vector<double> numbers(nb::handle list) {
 struct PyCapture {
   explicit PyCapture(const std::string& name, PyCapture* parent) : capture(name, parent ? &parent->capture : nullptr) {}
   Capture capture;
-  std::vector<Capture::Output> outputs;
+  Capture::Outputs outputs;
 };
 
 /// A graph inside a node.
@@ -80,24 +81,32 @@ int64_t mode_key() {
 
 }  // namespace
 
+/// Where a global tensor lies, and the layout of its parts.
+static void append_parts(std::vector<int64_t>& key, const Tensor& t) {
+  key.push_back(reinterpret_cast<int64_t>(global_of(t)->place));
+  for (const Tensor& p : hw::parts_of(t))
+    for (int64_t n : p.strides()) key.push_back(n);
+}
+
 void append_call_key(std::vector<int64_t>& key, const Tensors& tensors, bool sized) {
   key.push_back(mode_key());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
-    check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
-                  " is one; call the function without it");
     size_t first = 0;  // the first argument on the same memory
     while (tensors[first]->storage.get() != t->storage.get()) ++first;
     const bool leaf = is_leaf(t);
     const Tensor grad = leaf && requires_grad(t) ? grad_meta(t)->grad : Tensor();
     key.push_back(static_cast<int64_t>(first) << 32 | t.ndim() << 16 | grad.defined() << 12 | t->inference << 11 |
-                  leaf << 10 | requires_grad(t) << 9 | t.contiguous() << 8 | static_cast<int64_t>(t.dtype()));
+                  static_cast<int64_t>(static_cast<bool>(t->global)) << 13 | leaf << 10 | requires_grad(t) << 9 |
+                  t.contiguous() << 8 | static_cast<int64_t>(t.dtype()));
     if (!sized) continue;
     if (grad.defined())
       for (int64_t n : grad.strides()) key.push_back(n);
     for (int64_t n : t.shape()) key.push_back(n);
     if (!t.contiguous())
       for (int64_t n : t.strides()) key.push_back(n);
+    if (t->global) append_parts(key, t);
+    if (grad.defined() && grad->global) append_parts(key, grad);
   }
 }
 
@@ -151,6 +160,19 @@ void bind_parts(nb::module_& m) {
            });
 }
 
+/// A gradient from outside, contiguous however the output lies. That of a global one lies as it does, but never partial.
+Tensor seed_for(const Tensor& output) {
+  const TensorSpec spec{output.dtype(), false, {}, output.shape(), contiguous_strides(output.shape())};
+  if (!output->global) return abstract_tensor(spec);
+  const Place* place = place_of(without_partial(global_of(output)->place->value));
+  Tensors parts;
+  for (int64_t position : place->here) {
+    const Dims shape = local_dims(place, spec.shape, position);
+    parts.push_back(abstract_tensor({spec.dtype, false, {}, shape, contiguous_strides(shape)}));
+  }
+  return make_global(spec, place, std::move(parts));
+}
+
 void bind_capture(nb::module_& m) {
   const nb::class_<PyBody> opaque(m, "GraphBody");  // Python only hands it back
   nb::class_<PyCapture>(m, "Capture")
@@ -166,8 +188,7 @@ void bind_capture(nb::module_& m) {
       .def("add_seed",  // a gradient from outside, contiguous however the output lies
            [](PyCapture& c, nb::handle output, const std::string& name) {
              const Tensor& t = tensor_of(output.ptr());
-             const Tensor seed = abstract_tensor({t.dtype(), false, {}, t.shape(), contiguous_strides(t.shape())});
-             return nb::steal(wrap(c.capture.add_input(seed, name, t.shape())));
+             return nb::steal(wrap(c.capture.add_input(seed_for(t), name, t.shape())));
            })
       .def("enter", [](PyCapture& c) { c.capture.enter(); })
       .def("leave", [](PyCapture& c) { c.capture.leave(); })
@@ -175,7 +196,7 @@ void bind_capture(nb::module_& m) {
       .def("resume", [](PyCapture& c) { c.capture.resume(); })
       .def("add_host", [](PyCapture& c, int32_t count) { return c.capture.add_host(count); })
       .def("bind_next_to_host", [](PyCapture& c, int32_t first) { c.capture.bind_next_to_host(first); })
-      .def("output", [](PyCapture& c, nb::handle t) { c.outputs.push_back(c.capture.output(tensor_of(t.ptr()))); })
+      .def("output", [](PyCapture& c, nb::handle t) { c.capture.output(tensor_of(t.ptr()), c.outputs); })
       .def("name_state",
            [](PyCapture& c, nb::handle t, const std::string& name) { c.capture.name_state(tensor_of(t.ptr()), name); })
       .def("differentiable", [](PyCapture& c) { return list_of(c.capture.differentiable_sources()); })

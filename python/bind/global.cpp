@@ -12,6 +12,7 @@
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
 #include "eager/global/world.h"
+#include "eager/global_hook.h"
 #include "op/created_like.h"
 #include "op/math.h"
 #include "sbp/transfer.h"
@@ -91,7 +92,8 @@ nb::object from_local(nb::handle given, const Mesh& mesh, nb::handle sbp, nb::ha
     }
   }
   check_parts(whole, place, parts);
-  for (const Tensor& t : parts) check_has_memory(t, "from_local");
+  if (!t_local_recorder)
+    for (const Tensor& t : parts) check_has_memory(t, "from_local");
   TensorSpec spec = parts[0].spec();
   spec.shape = whole;
   spec.strides = contiguous_strides(whole);
@@ -101,9 +103,10 @@ nb::object from_local(nb::handle given, const Mesh& mesh, nb::handle sbp, nb::ha
 nb::object local_parts(nb::handle self) {
   const GlobalTensor& g = global_argument(tensor_argument(self.ptr(), "to_local"), "to_local");
   nb::list out;
-  for (size_t i = 0; i < g.parts.size(); ++i)
-    out.append(nb::make_tuple(g.place->value.mesh.ranks[static_cast<size_t>(g.place->here[i])],
-                              object_of(detach(g.parts[i]))));
+  const Tensors parts = parts_of(tensor_argument(self.ptr(), "to_local"));
+  for (size_t i = 0; i < parts.size(); ++i)
+    out.append(
+        nb::make_tuple(g.place->value.mesh.ranks[static_cast<size_t>(g.place->here[i])], object_of(detach(parts[i]))));
   return out;
 }
 
@@ -249,6 +252,8 @@ void bind_global(nb::module_& m) {
   m.def("to_global", &to_global);
   m.def("from_local", &from_local, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("count_implicit_broadcast", [](int by) { t_implicit_broadcast += by; });
+  m.def("set_apart", &set_apart,
+        "Names what only the processes of a mesh work on; '' ends it. Returns what was named before.");
   m.def("local_parts", &local_parts);
   m.def("hosted_boxes", &hosted_boxes);
   m.def("set_gradient_sbp", [](nb::handle leaf, nb::handle sbp) {

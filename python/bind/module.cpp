@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/bind.h"
+#include "bind/trace.h"
 
 namespace nb = nanobind;
 
@@ -34,4 +35,5 @@ NB_MODULE(_C, m) {
   hw::bind::bind_tuning(m);
   hw::bind::bind_distributed(m);
   hw::bind::bind_stream(m);
+  hw::bind::bind_trace(m);
 }

@@ -171,6 +171,24 @@ class PyStreamRun {
   std::unique_ptr<StreamRun> run_;
 };
 
+/// Names and numbers of the plan, for whoever compares it with what was measured.
+nb::dict layout_dict(const StreamPlan& plan) {
+  const auto name = [&](int32_t actor) { return nb::str(plan.actors[static_cast<size_t>(actor)].name.c_str()); };
+  nb::list actors, registers;
+  for (const StreamActor& a : plan.actors)
+    actors.append(nb::make_tuple(a.name, plan.streams[static_cast<size_t>(a.stream)].name, a.seconds));
+  for (const StreamRegister& r : plan.registers) {
+    nb::list consumers;
+    for (int32_t c : r.consumers) consumers.append(name(c));
+    registers.append(nb::make_tuple(r.name, name(r.producer), consumers, r.bytes, r.count, r.initial));
+  }
+  nb::dict d;
+  d["name"] = plan.name;
+  d["actors"] = actors;
+  d["registers"] = registers;
+  return d;
+}
+
 nb::dict analysis_dict(const StreamPlan& plan) {
   const StreamAnalysis a = analyse(plan);
   nb::dict d, use, links;
@@ -220,6 +238,7 @@ void bind_stream(nb::module_& m) {
       .def("clone", [](const StreamPlan& p) { return p; })
       .def("refusal", [](const StreamPlan& p) { return refusal(p); })
       .def("analysis", &analysis_dict)
+      .def("layout", &layout_dict)
       .def("report", [](const StreamPlan& p) { return analysis_text(p, analyse(p)); })
       .def("write", [](const StreamPlan& p) { return write_stream_plan(p); });
   m.def("read_stream_plan", &read_stream_plan);
@@ -233,7 +252,8 @@ void bind_stream(nb::module_& m) {
       .def("at_work", [](PyStreamRun& r) { return r.run().at_work(); })
       .def("fault", &PyStreamRun::fault)
       .def("stats", &PyStreamRun::stats)
-      .def("records", &PyStreamRun::records);
+      .def("records", &PyStreamRun::records)
+      .def_prop_ro("id", [](PyStreamRun& r) { return r.run().id(); });
 }
 
 }  // namespace hw::bind

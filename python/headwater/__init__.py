@@ -94,6 +94,7 @@ _LAZY = {
     "onnx",
     "ops",
     "optim",
+    "profiler",
     "quantization",
     "serialization",
     "stream",
@@ -119,6 +120,10 @@ def __getattr__(name: str) -> _Any:
         from . import infer
 
         return getattr(infer, name)
+    if name == "profile":
+        from .profiler import profile
+
+        return profile
     if name in ("parallelize", "accumulate"):
         from . import distributed
 
@@ -133,6 +138,6 @@ def __getattr__(name: str) -> _Any:
 def __dir__() -> list[str]:
     lazy = (
         "save", "load", "autocast", "parallelize", "accumulate", "compile", "CompileError", "cond", "while_loop", "scan", "freeze",
-        "FreezeError",
+        "FreezeError", "profile",
     )  # fmt: skip
     return sorted({*globals(), *_LAZY, *lazy})

@@ -10,6 +10,7 @@
 #include "autograd/mode.h"
 #include "autograd/record.h"
 #include "base/error.h"
+#include "base/trace.h"
 #include "op/created_like.h"
 #include "op/math.h"
 
@@ -173,6 +174,8 @@ void Engine::step(GradNode& node, Tensors& dy) {
   }
   Tensors dx;
   if (run) {
+    TraceScope traced(TraceEvent::Kind::Backward);
+    if (TraceEvent* e = traced.event()) e->name = node.name();
     dx = node.apply(dy, keep_);
     if (anomaly_) check_nan(node, dx);
   }

@@ -10,7 +10,7 @@ class GradJournal {
   virtual ~GradJournal() = default;
   virtual void reading(const Tensor& leaf) = 0;  // before leaf.grad is read, absent or not
   virtual void writing(const Tensor& leaf) = 0;  // before leaf.grad becomes another tensor or None
-  virtual void asking(const Tensor& t) = 0;      // before t.requires_grad is read or set
+  virtual void asking(const Tensor& t) = 0;      // before t.requires_grad is read or set, or its history changes
 };
 
 inline thread_local GradJournal* t_grad_journal = nullptr;

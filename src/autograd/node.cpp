@@ -40,7 +40,13 @@ GradMeta& ensure_grad_meta(const Tensor& t) {
 
 bool is_leaf(const Tensor& t) {
   const GradMeta* m = grad_meta(t);
-  return !m || !m->fn;
+  return !m || (!m->fn && (m->requires_grad || !requires_grad(t)));
+}
+
+bool gained_history(const Tensor& view, const ViewInfo& info) {
+  if (info.version == view.version() || view.dtype() != info.base.dtype()) return false;
+  const GradMeta* base = grad_meta(info.base);
+  return base && base->fn;
 }
 
 void set_requires_grad(const Tensor& t, bool yes) {
@@ -76,6 +82,8 @@ GradNode::Edge gradient_edge(const Tensor& t) {
 Tensor detach(const Tensor& t) { return t.alias(); }
 
 void set_history(const Tensor& t, Ref<GradNode> node, uint32_t slot) {
+  if (t_grad_journal) [[unlikely]]
+    t_grad_journal->asking(t);
   GradMeta& m = ensure_grad_meta(t);
   m.fn = std::move(node);
   m.slot = slot;
@@ -124,6 +132,7 @@ void track_view(const Tensor& view, const Tensor& of) {
   m.view = std::make_unique<ViewInfo>();
   m.view->base = source && source->view ? source->view->base : of;
   m.view->version = of.version();
+  m.view->recorded = t_grad_mode.enabled;
 }
 
 }  // namespace hw

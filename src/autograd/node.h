@@ -57,7 +57,8 @@ class GradNode : public RefCounted {
 /// What a view remembers of the tensor whose storage it shows, so that in-place writes through either reach the graph.
 struct ViewInfo {
   Tensor base;
-  uint32_t version = 0;  // of the storage when the view's node was made
+  uint32_t version = 0;   // of the storage when the view's node was made
+  bool recorded = false;  // made while gradients were recorded: a history that its base gets later is its own
 };
 
 /// Keeps the gradient of a tensor that is not a leaf.
@@ -79,10 +80,12 @@ struct GradMeta final : AutogradMeta {
 
 inline GradMeta* grad_meta(const Tensor& t) { return static_cast<GradMeta*>(t->autograd.get()); }
 GradMeta& ensure_grad_meta(const Tensor& t);
+/// Whether a view without history has one by a write to its base.
+bool gained_history(const Tensor& view, const ViewInfo& info);
 inline bool requires_grad(const Tensor& t) {
   if (!t.defined()) return false;
   const GradMeta* m = grad_meta(t);
-  return m && (m->requires_grad || m->fn);
+  return m && (m->requires_grad || m->fn || (m->view && m->view->recorded && gained_history(t, *m->view)));
 }
 bool is_leaf(const Tensor& t);
 /// Throws for integer dtypes and for tensors that are not leaves.

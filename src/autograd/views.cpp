@@ -1,6 +1,7 @@
 // In-place writes through views.
 #include "autograd/views.h"
 
+#include "autograd/journal.h"
 #include "autograd/mode.h"
 #include "base/error.h"
 #include "op/math.h"
@@ -93,6 +94,8 @@ class CopySlices final : public GradNode {
 
 void refresh_view(const Tensor& view, GradMeta& m) {
   if (m.view->version == view.version()) return;
+  if (t_grad_journal) [[unlikely]]
+    t_grad_journal->asking(view);
   m.view->version = view.version();
   const Tensor& base = m.view->base;
   if (!requires_grad(base)) return;
@@ -109,6 +112,10 @@ void write_through_view(const Tensor& view, GradMeta& m, Ref<GradNode> node) {
   check_runtime(
       !(grad_meta(base) && grad_meta(base)->requires_grad),
       "a view of a leaf that requires gradients is written in place; write under hw.no_grad(), or to a clone()");
+  if (t_grad_journal) [[unlikely]] {
+    t_grad_journal->asking(base);
+    t_grad_journal->asking(view);
+  }
   auto slices = make_ref<CopySlices>(view, base, std::move(node));
   GradMeta& b = ensure_grad_meta(base);
   b.fn = slices;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/trace.h"
 #include "chain/control.h"
 #include "chain/loop.h"
 #include "kernels/tuning/tuning.h"
@@ -149,7 +150,45 @@ void Chain::complain(size_t i, const char* message) const {
 void Chain::run(const ChainInputs& in, void* memory) {
   resolve(in, static_cast<char*>(memory));
   if (plan_.num_draws || plan_.num_host) bind_attrs(in);
+  if (tracing()) [[unlikely]]
+    return run_traced(static_cast<char*>(memory));
   for (size_t i = 0; i < steps_.size(); ++i) launch(i, static_cast<char*>(memory));
+}
+
+/// "linear", or of a loop "loop(mul, add)".
+static std::string label_of(const Plan& plan, const PlanStep& step) {
+  if (step.loop < 0) return step.op;
+  std::string out;
+  for (const PlanStep& s : plan.loops[static_cast<size_t>(step.loop)].body) out += text(out.empty() ? "" : ", ", s.op);
+  return text("loop(", out, ")");
+}
+
+static std::string operands_of(const Plan& plan, const PlanStep& step) {
+  std::string out;
+  for (int32_t t : step.inputs)
+    out += text(out.empty() ? "" : ", ", t < 0 ? "None" : text(plan.tensors[static_cast<size_t>(t)].spec));
+  return out;
+}
+
+void Chain::run_traced(char* memory) {
+  TraceScope program(TraceEvent::Kind::Program, plan_.name);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& s = steps_[i];
+    const PlanStep& p = plan_.steps[i];
+    if (s.label.empty()) {
+      s.label = label_of(plan_, p);
+      s.operands = operands_of(plan_, p);
+    }
+    TraceScope step(TraceEvent::Kind::Step);
+    launch(i, memory);
+    TraceEvent* e = step.event();
+    if (!e) continue;
+    e->end = trace_now();
+    e->name = s.label;
+    e->detail = text(s.kernel_name, ": ", s.operands);
+    e->origin = plan_.origins[static_cast<size_t>(p.origin)];
+    e->number = static_cast<int64_t>(i);
+  }
 }
 
 std::vector<int64_t> Chain::run_timed(const ChainInputs& in, void* memory) {

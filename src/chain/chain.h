@@ -54,6 +54,7 @@ class Chain {
   struct Step {
     std::unique_ptr<Kernel> kernel;
     std::string kernel_name, note;
+    std::string label, operands;  // for profilers: filled in when one first looks
     uint32_t first_input = 0, num_inputs = 0, first_output = 0;
     Attrs attrs;
     size_t scratch = 0;  // from the start of the working memory
@@ -70,6 +71,7 @@ class Chain {
   void resolve(const ChainInputs& in, char* memory);
   void bind_attrs(const ChainInputs& in);
   void launch(size_t i, char* memory);
+  void run_traced(char* memory);
   [[noreturn]] void complain(size_t i, const char* message) const;
 
   Plan plan_;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/flags.h"
+#include "base/trace.h"
 #include "comm/reduce.h"
 
 namespace hw {
@@ -197,7 +198,42 @@ void Engine::abort(const std::string& cause) {
 Status Engine::status() const { return transport_->aborted(); }
 void Engine::set_timeout(double seconds) { timeout_ = seconds; }
 
+/// Something goes on from here to the end() of its operation.
+static void trace_begin(const Operation& operation, const std::string& what, int64_t bytes, int32_t from = -1,
+                        int32_t to = -1, int32_t tag = -1) {
+  TraceEvent e;
+  e.kind = TraceEvent::Kind::Begin;
+  e.from = from;
+  e.to = to;
+  e.tag = tag;
+  e.begin = e.end = trace_now();
+  e.id = reinterpret_cast<uintptr_t>(&operation);
+  e.number = bytes;
+  e.name = what;
+  trace_add(std::move(e));
+}
+
+static void trace_end(const Operation& operation) {
+  TraceEvent e;
+  e.kind = TraceEvent::Kind::End;
+  e.begin = e.end = trace_now();
+  e.id = reinterpret_cast<uintptr_t>(&operation);
+  trace_add(std::move(e));
+}
+
+/// What a rank sends of a collective.
+static int64_t bytes_of(const Exchanges& exchanges) {
+  size_t bytes = 0;
+  for (const auto& e : exchanges)
+    for (const std::vector<Message>* phase : {&e->first, &e->second})
+      for (const Message& m : *phase)
+        if (m.sends) bytes += m.bytes;
+  return static_cast<int64_t>(bytes);
+}
+
 void Engine::end(Operation& operation, Status status) {
+  if (tracing()) [[unlikely]]
+    trace_end(operation);
   auto found = alive_.find(&operation);
   {
     std::lock_guard<std::mutex> guard(threads_->event);
@@ -246,6 +282,8 @@ Request Engine::message(bool sends, void* data, size_t bytes, int peer, int tag)
   out->what_ = std::move(what);
   out->engine_ = this;
   out->parts_ = 1;
+  if (tracing()) [[unlikely]]
+    trace_begin(*out, out->what_, static_cast<int64_t>(bytes), sends ? rank_ : peer, sends ? peer : rank_, tag);
   {
     std::lock_guard<std::mutex> guard(threads_->drive);
     if (!gone_.ok()) {
@@ -305,6 +343,8 @@ Request Engine::collective(std::string what, Queue* queue, Exchanges exchanges) 
   out->what_ = std::move(what);
   out->engine_ = this;
   out->parts_ = static_cast<int>(exchanges.size());
+  if (tracing()) [[unlikely]]
+    trace_begin(*out, out->what_, bytes_of(exchanges), rank_);
   {
     std::lock_guard<std::mutex> guard(threads_->drive);
     if (!gone_.ok()) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/flags.h"
+#include "base/trace.h"
 
 namespace hw {
 
@@ -110,6 +111,8 @@ void* allocate(size_t bytes) {
   }
   c.stats.allocated += static_cast<int64_t>(size);
   c.stats.peak_allocated = std::max(c.stats.peak_allocated, c.stats.allocated);
+  if (tracing()) [[unlikely]]
+    trace_memory(static_cast<int64_t>(size), c.stats.allocated);
   return p;
 }
 
@@ -119,6 +122,8 @@ void deallocate(void* p, size_t bytes) noexcept {
   Cache& c = cache();
   std::lock_guard lock(c.mutex);
   c.stats.allocated -= static_cast<int64_t>(size);
+  if (tracing()) [[unlikely]]
+    trace_memory(-static_cast<int64_t>(size), c.stats.allocated);
   if (c.cached + size > c.cache_limit) return c.release(p, size);
   c.blocks(size).push_back(p);
   c.cached += size;

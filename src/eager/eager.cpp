@@ -1,6 +1,8 @@
 // The eager runner. A call with a known signature costs one hash lookup, the outputs' memory and the kernel.
 #include "eager/eager.h"
 
+#include <optional>
+
 #include "autograd/record.h"
 #include "base/error.h"
 #include "core/allocator.h"
@@ -11,6 +13,7 @@
 #include "eager/global_hook.h"
 #include "eager/infer.h"
 #include "eager/prepared.h"
+#include "eager/traced.h"
 #include "op/created_like.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -113,7 +116,12 @@ namespace {
 void run_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   if (const GlobalHook* hook = global_hook()) [[unlikely]]
     if (hook->view(op, in, attrs, out)) return;
-  view_here(op, in, attrs, out);
+  {
+    std::optional<TracedOp> traced;
+    if (tracing()) [[unlikely]]
+      traced.emplace(op, in, attrs, out);
+    view_here(op, in, attrs, out);
+  }
   track_view(out[0], in[0]);
 }
 
@@ -149,8 +157,8 @@ void check_anomaly(const OpDef& op, std::span<const Tensor> in, const Attrs& att
 Generator& current_generator() { return t_generator ? *t_generator : default_generator(); }
 Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t_generator, g); }
 
-[[gnu::always_inline]] static inline void execute_now(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs,
-                                                      std::span<Tensor> out) {
+[[gnu::always_inline]] static inline void execute_untraced(const OpDef& op, std::span<const Tensor> in,
+                                                           const Attrs& attrs, std::span<Tensor> out) {
   Signature signature;
   append_signature(signature, op, in, attrs, out);
   uint64_t hash = hash_signature(signature);
@@ -162,7 +170,22 @@ Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t
   launch(op, in, attrs, *p, out);
 }
 
+[[gnu::noinline, gnu::cold]] static void execute_traced(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs,
+                                                        std::span<Tensor> out) {
+  const TracedOp traced(op, in, attrs, out);
+  execute_untraced(op, in, attrs, out);
+}
+
+[[gnu::always_inline]] static inline void execute_now(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs,
+                                                      std::span<Tensor> out) {
+  if (tracing()) [[unlikely]]
+    return execute_traced(op, in, attrs, out);
+  execute_untraced(op, in, attrs, out);
+}
+
 void execute_here(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  if (t_local_recorder) [[unlikely]]
+    return t_local_recorder->local(op, in, attrs, out);
   execute_now(op, in, attrs, out);
 }
 
@@ -215,6 +238,9 @@ void EagerInterpreter::run(const OpDef& op, std::span<const Tensor> in, const At
 
 Tensors EagerInterpreter::call(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   if (op.kind() == OpKind::Composite) {
+    std::optional<TracedOp> traced;
+    if (tracing() && this == &eager()) [[unlikely]]  // while capturing nothing runs
+      traced.emplace(op, in, attrs, std::span<Tensor>());
     try {
       std::vector<TensorSpec> specs = specs_of(in);
       InferCtx c{op, specs, attrs, compute_dtype(op, specs)};

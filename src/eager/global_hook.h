@@ -17,7 +17,19 @@ struct GlobalHook {
 inline std::atomic<const GlobalHook*> g_global_hook{nullptr};
 inline const GlobalHook* global_hook() { return g_global_hook.load(std::memory_order_relaxed); }
 
-/// A kernel op or a view on ordinary tensors, without tape, autocast and capture; defined entries of `out` are written in place.
+/// Who writes down what the ranks of this process do, instead of letting them do it: capture.
+class LocalRecorder {
+ public:
+  virtual ~LocalRecorder() = default;
+  /// The parts of a global tensor are about to be used.
+  virtual void meet(const Tensor& global) = 0;
+  virtual void local(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) = 0;
+  /// `view` of in[0] was made.
+  virtual void local_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) = 0;
+};
+inline thread_local LocalRecorder* t_local_recorder = nullptr;
+
+/// A kernel op or a view on ordinary tensors, without tape and autocast; defined entries of `out` are written in place.
 void execute_here(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out);
 void view_here(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out);
 

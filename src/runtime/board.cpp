@@ -15,8 +15,11 @@ struct Board::State {
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
+static std::atomic<uint64_t> g_last_id{0};
+
 Board::Board(StreamPlan plan)
     : plan_(std::move(plan)),
+      id_(++g_last_id),
       actors_(plan_.actors.size()),
       registers_(plan_.registers.size()),
       actors_left_(static_cast<int>(plan_.actors.size())),

@@ -52,7 +52,8 @@ class Board {
   RegisterCounters& reg(int32_t i) { return registers_[static_cast<size_t>(i)]; }
   int64_t firings() const { return firings_.load(std::memory_order_relaxed); }
   void count_firing() { firings_.fetch_add(1, std::memory_order_relaxed); }
-  int64_t now() const;  // nanoseconds since the run began
+  int64_t now() const;                 // nanoseconds since the run began
+  uint64_t id() const { return id_; }  // of the run, in traces: never used twice in a process
 
   /// A stream hands over what it recorded.
   void add_records(std::vector<FiringRecord> records);
@@ -61,6 +62,7 @@ class Board {
  private:
   struct State;
   StreamPlan plan_;
+  uint64_t id_;
   std::vector<std::unique_ptr<Mailbox>> mailboxes_;
   std::vector<ActorCounters> actors_;
   std::vector<RegisterCounters> registers_;

@@ -37,6 +37,7 @@ class StreamRun {
   void abandon();
   /// "'load' is in its firing 3 for 2.5 s", for each actor at work.
   std::string at_work() const;
+  uint64_t id() const { return board_->id(); }  // of TraceEvent
   const Fault* fault() const { return board_->fault(); }
 
   struct ActorStats {

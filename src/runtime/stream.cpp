@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/trace.h"
+
 namespace hw {
 
 Stream::Stream(Board& board, int32_t stream, std::span<const Ref<Behaviour>> behaviours, StreamOptions options)
@@ -90,6 +92,7 @@ bool Stream::step(double seconds) {
 }
 
 void Stream::run() {
+  name_thread(board_.plan().streams[static_cast<size_t>(stream_)].name);
   while (step(-1)) {
   }
   end();
@@ -194,7 +197,7 @@ void Stream::fire(Actor& actor) {
   Board::ActorCounters& counters = board_.actor(actor.id);
   const int64_t begin = board_.now();
   counters.began.store(begin, std::memory_order_relaxed);
-  Fired fired = call(actor);
+  Fired fired = tracing() ? call_traced(actor) : call(actor);
   const int64_t end = board_.now();
   counters.began.store(-1, std::memory_order_relaxed);
   counters.busy.fetch_add(end - begin, std::memory_order_relaxed);
@@ -214,6 +217,21 @@ void Stream::fire(Actor& actor) {
   deliver(actor);
   give_credits(actor);
   look_at(actor);
+}
+
+Fired Stream::call_traced(Actor& actor) {
+  TraceScope scope(TraceEvent::Kind::Actor);
+  Fired fired = call(actor);
+  TraceEvent* e = scope.event();
+  if (!e) return fired;
+  e->end = trace_now();
+  const StreamActor& planned = board_.plan().actors[static_cast<size_t>(actor.id)];
+  e->name = planned.name;
+  e->detail = planned.runs;
+  e->origin = planned.origin;
+  e->id = board_.id();
+  e->number = fired.how == Fired::How::Done ? actor.fired : -1;
+  return fired;
 }
 
 Fired Stream::call(Actor& actor) {

@@ -68,6 +68,7 @@ class Stream {
   Actor* next_to_fire();
   void fire(Actor& actor);
   Fired call(Actor& actor);
+  Fired call_traced(Actor& actor);
   void deliver(Actor& actor);
   void give_credits(Actor& actor);
   void finish(Actor& actor, bool leave_inputs);

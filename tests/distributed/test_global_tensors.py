@@ -192,15 +192,6 @@ def test_modules_on_a_mesh():
         model.to_global(LINE, {"head.*": S(0)})
 
 
-def test_compile_says_that_it_does_not_capture_them():
-    @hw.compile
-    def f(x):
-        return x * 2
-
-    with pytest.raises(Exception, match="does not capture global tensors yet"):
-        f(hw.ones(3).to_global(LINE, S(0)))
-
-
 def test_optimizer_state_may_be_split_where_parameters_are_whole():
     """Optimiser state that is split lets the step run on the parts of the gradients: ZeRO falls out of the choice of signatures."""
     model = nn.Linear(6, 4).to_global(LINE, B)

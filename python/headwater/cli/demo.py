@@ -15,6 +15,8 @@ from typing import Any
 import headwater as hw
 from headwater import nn
 
+from . import demo_ranks
+
 EPOCHS = 12
 GOAL = 0.98  # of the test digits
 TEST_DIGITS = 360
@@ -254,6 +256,7 @@ def main(out: str, epochs: int | None, seed: int) -> int:
     print(f"drew {picture}")
     print(gain_text(compare(images, labels)))
     print(deploy(model, test_images[:1], folder / FROZEN))
+    print(demo_ranks.report(str(folder / "test-images.safetensors")))
     if epochs is None and reached < GOAL:
         print(f"that is less than the {GOAL:.0%} it should reach", file=sys.stderr)
         return 1

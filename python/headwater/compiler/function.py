@@ -93,7 +93,8 @@ class CompiledFunction(_C.Dispatch):
                 made = self._at_sizes(family, captured, sizes)
                 if made is not None:
                     return made
-        marks = family.changing(shapes) if self._dynamic else None
+        sized = self._dynamic and not any(t.is_global for t in tensors)  # parts have sizes that are no formulas of the whole
+        marks = family.changing(shapes) if sized else None
         if shapes not in family.shapes:
             family.shapes.append(shapes)
         if marks is not None:

@@ -181,6 +181,19 @@ class _Unusable:
         _C.attach_function([outputs[i] for i in self._outputs], targets, backward, f"compiled {self._name}")
 
 
+def _place(t: Tensor) -> tuple[Any, Any] | None:
+    """Where the gradient of an output has to lie."""
+    return (t.mesh, [hw.broadcast if s.is_partial else s for s in t.sbp]) if t.is_global else None
+
+
+def _incoming(gradient: Tensor | None, shape: tuple[int, ...], dtype: Any, place: tuple[Any, Any] | None) -> Tensor:
+    if gradient is None:
+        with _C.Ordinary():
+            gradient = hw.zeros(shape, dtype=dtype)
+    gradient = gradient.to(dtype).contiguous()
+    return gradient if place is None else gradient.to_global(*place)
+
+
 class _Backward:
     """The gradient of a program whose outputs are differentiated outside."""
 
@@ -197,7 +210,7 @@ class _Backward:
         read = [*kept, *self._program.state()]
         versions = [t._version for t in read]
         results = [outputs[i] for i in self.differentiable]
-        specs = [(tuple(t.shape), t.dtype) for t in results]
+        specs = [(tuple(t.shape), t.dtype, _place(t)) for t in results]
 
         def backward(*gradients: Tensor | None) -> Any:
             for t, version in zip(read, versions, strict=True):
@@ -207,10 +220,7 @@ class _Backward:
                         f"changed in place since: it is at version {t._version}, was at version {version}"
                     )
             with hw.no_grad():
-                given = [
-                    hw.zeros(shape, dtype=dtype) if g is None else g.to(dtype).contiguous()
-                    for g, (shape, dtype) in zip(gradients, specs, strict=True)
-                ]
+                given = [_incoming(g, *spec) for g, spec in zip(gradients, specs, strict=True)]
                 _observed(f"{self._name}, backward", self._program, [*given, *saved, *kept], ())
                 return self._program.run([*given, *saved, *kept], ())
 

@@ -1,7 +1,8 @@
 """hw.accumulate: forward and backward pass in micro-batches; where a model has stages, they work at the same time."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import headwater as hw
@@ -69,7 +70,7 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
 
     Args:
         loss_of: from the model's result and the targets to a tensor without axes. It and the stages may not read values (item()),
-            since they run on those processes alone that host them.
+            since they run on those processes alone that host them: RuntimeError, on every mesh with more than one stage.
         inputs, targets: a tensor or a tuple, cut along the first axis; every process gives the whole. Rows that micro_batches does
             not divide make the first ones larger by one.
         reduction: how loss_of joins rows: by "mean" (a micro-batch counts by its rows) or "sum". A mean that leaves rows out, as
@@ -190,18 +191,31 @@ class _Run:
             return
         gradients = None if task.stage == self.last else self._move_back(stage, task.micro)
         starts, outputs = self.kept.pop((task.stage, task.micro))
-        if gradients is None:
-            self.scaled(outputs[0]).backward()
-            self.losses.append(outputs[0].detach())
-        else:
-            roots = [y for y in outputs if _differentiable(y)]
-            if roots:
+        with self._apart(stage, task.micro, "backward"):
+            if gradients is None:
+                self.scaled(outputs[0]).backward()
+                self.losses.append(outputs[0].detach())
+            elif roots := [y for y in outputs if _differentiable(y)]:
                 hw.autograd.backward(roots, gradients)
         if task.stage:
             self.gradients[task.stage, task.micro] = [
                 hw.zeros_like(x) if x.grad is None else x.grad for x in starts if _differentiable(x)]  # fmt: skip
             if self.eager and not self.stages[task.stage - 1].here:
                 self._move_back(self.stages[task.stage - 1], task.micro)
+
+    @contextmanager
+    def _apart(self, stage: Stage, micro: int, direction: str) -> Iterator[None]:
+        """Errors say where they come from, and what the processes of other stages would have to take part in is one."""
+        name = f"stage {stage.index} of {len(self.stages)}"
+        before = hw._C.set_apart(name if self.last else "")
+        try:
+            yield
+        except Exception as error:
+            if hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(f"in the {direction} pass of {name}, micro-batch {micro}")
+            raise
+        finally:
+            hw._C.set_apart(before)
 
     def _computed(self, stage: Stage, micro: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of a stage; those of the last are the loss. Its random numbers are those it would draw if it ran alone."""
@@ -210,7 +224,7 @@ class _Run:
         before = sum(f.draws for f in each[: stage.index])
         state = (self.generator.get_state()[0], self.first + (micro * sum(f.draws for f in each) if micro else 0) + before)
         self.generator.set_state(state)
-        with hw.enable_grad():
+        with hw.enable_grad(), self._apart(stage, micro, "forward"):
             result = stage.run(self.borrowed[stage.index], values)
             if stage.index == self.last:
                 targets = placed(self.micros[micro].targets, stage.mesh, self.pipeline.input_sbp)

@@ -144,7 +144,8 @@ def _listen_for_errors() -> None:
         place = f" ({where[0].filename}:{where[0].lineno})" if where else ""
         words = str(value)
         if not words.startswith("rank "):  # else it is another rank's cause, which has its place already
-            words = f"rank {_world.comm.rank}: {kind.__name__}: {words}{place}"
+            notes = "".join(f" {note}" for note in getattr(value, "__notes__", ()))
+            words = f"rank {_world.comm.rank}: {kind.__name__}: {words}{place}{notes}"
         _world.comm.abort(words)
 
     def on_exception(kind: type[BaseException], value: BaseException, trace: Any) -> None:

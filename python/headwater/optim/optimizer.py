@@ -13,6 +13,7 @@ import headwater as hw
 
 from .. import recording
 from ..autograd import rows as by_rows
+from ..profiler import record_function
 
 Params = Iterable[Any]  # tensors, (name, tensor) pairs, or dicts with "params" and options
 Closure = Callable[[], Any]
@@ -218,7 +219,11 @@ class Optimizer:
         """Runs a step op over lists of tensors. A compiled step asks `options` for the attributes of each of its runs, and
         calls `count(1)`, which counts the step as the caller has done it for this one."""
         if recording.current is None:
-            hw._C.optimizer_step(op, *lists, *options())
+            if hw._C.trace_on():
+                with record_function(f"Optimizer.step ({op})"):
+                    hw._C.optimizer_step(op, *lists, *options())
+            else:
+                hw._C.optimizer_step(op, *lists, *options())
         else:
             recording.current.step(op, lists, options, count)
 

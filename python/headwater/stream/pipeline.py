@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import _C
+from ..profiler.profile import note_run
 from .plan import StreamPlan
 
 _LOOK = 0.05  # seconds between two looks for Ctrl-C
@@ -145,6 +146,7 @@ class Run:
         self._native = _C.StreamRun(self.plan.data, [*functions, None], pipeline.timeout, True, len(functions))
         self._closer = weakref.finalize(self, _close, self._native, os.getpid())
         self._over = False
+        note_run(self._native.id, self)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -206,7 +208,7 @@ class Run:
         return [(names[actor], number, begin / 1e9, end / 1e9) for actor, number, begin, end in self._native.records()]
 
     def save_trace(self, path: str | Path) -> None:
-        """Writes all calls as a Chrome trace, which https://ui.perfetto.dev opens. After the end."""
+        """Writes all calls as a Chrome trace, which https://ui.perfetto.dev opens. After the end. `hw.profile()` shows more."""
         names = [*self._names, "results"]
         events: list[dict[str, Any]] = [
             {"name": "thread_name", "ph": "M", "pid": 0, "tid": i, "args": {"name": name}} for i, name in enumerate(names)

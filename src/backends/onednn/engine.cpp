@@ -1,6 +1,9 @@
 // The one oneDNN engine of the process, its instruction set, and running a primitive with reorders around it.
 #include "backends/onednn/engine.h"
 
+#include <array>
+#include <span>
+
 #include <omp.h>
 
 #include "base/thread_team.h"
@@ -97,32 +100,66 @@ void Program::add(Operand operand) {
   operands_.push_back(std::move(operand));
 }
 
-void Program::run(const KernelArgs& args) const {
+Program::Call Program::make_call() const {
+  Call call;
+  for (const Operand& o : operands_) {
+    call.user.emplace_back(o.user, engine(), nullptr);
+    call.wanted.push_back(o.reorder ? dnnl::memory(o.wanted, engine(), nullptr) : call.user.back());
+    call.arguments.push_back({o.argument, call.wanted.back().get()});
+  }
+  if (scratchpad_.get_size() > 0) {
+    call.scratchpad = dnnl::memory(scratchpad_, engine(), nullptr);
+    call.arguments.push_back({DNNL_ARG_SCRATCHPAD, call.scratchpad.get()});
+  }
+  return call;
+}
+
+/// The C function: the C++ one makes a vector of the arguments, and throws.
+static bool execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+                    std::span<const dnnl_exec_arg_t> arguments) {
+  return dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data()) ==
+         dnnl_success;
+}
+
+static std::array<dnnl_exec_arg_t, 2> reordering(const dnnl::memory& from, const dnnl::memory& to) {
+  return {{{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}}};
+}
+
+static void place(const dnnl::memory& memory, void* data) { dnnl_memory_set_data_handle(memory.get(), data); }
+
+void Program::run(const KernelArgs& args, const Call& call) const {
   match_team();
   auto* scratch = static_cast<char*>(args.scratch);
-  std::vector<dnnl::memory> user;
-  std::unordered_map<int, dnnl::memory> memories;
   auto data = [&](const Operand& o, int64_t time) {
     auto* base = static_cast<char*>(o.is_input ? const_cast<void*>(args.inputs[o.index]) : args.outputs[o.index]);
     return base + time * o.step;
   };
-  for (const Operand& o : operands_) {
-    user.emplace_back(o.user, engine(), data(o, 0));
-    memories.emplace(o.argument, o.reorder ? dnnl::memory(o.wanted, engine(), scratch + o.offset) : user.back());
-  }
-  if (scratchpad_.get_size() > 0) memories.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratchpad_, engine(), scratch));
+  for (size_t i = 0; i < operands_.size(); ++i)
+    if (operands_[i].reorder) place(call.wanted[i], scratch + operands_[i].offset);
+  if (call.scratchpad) place(call.scratchpad, scratch);
+  bool done = true;
   for (int64_t time = 0; time < times_; ++time) {
     for (size_t i = 0; i < operands_.size(); ++i) {
       const Operand& o = operands_[i];
       if (time > 0 && o.step == 0) continue;
-      if (time > 0) user[i].set_data_handle(data(o, time));
-      if (o.reorder && o.is_input) o.reorder.execute(stream_, user[i], memories.at(o.argument));
+      place(call.user[i], data(o, time));
+      if (o.reorder && o.is_input) done &= execute(o.reorder, stream_, reordering(call.user[i], call.wanted[i]));
     }
-    primitive_.execute(stream_, memories);
+    done &= execute(primitive_, stream_, call.arguments);
     for (size_t i = 0; i < operands_.size(); ++i)
       if (const Operand& o = operands_[i]; o.reorder && !o.is_input)
-        o.reorder.execute(stream_, memories.at(o.argument), user[i]);
+        done &= execute(o.reorder, stream_, reordering(call.wanted[i], call.user[i]));
   }
+  if (!done) args.status->report("RuntimeError: oneDNN could not run this");
+}
+
+void ProgramKernel::run(const KernelArgs& args) const {
+  if (busy_.test_and_set(std::memory_order_acquire)) {
+    program_.run(args, program_.make_call());
+    return;
+  }
+  program_.run(args, call_);
+  busy_.clear(std::memory_order_release);
 }
 
 }  // namespace hw::onednn

@@ -1,7 +1,7 @@
 // The oneDNN engine of the process, and the pieces that every kernel over it needs.
 #pragma once
 
-#include <initializer_list>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -39,7 +39,15 @@ class Program {
   void repeat(int64_t times) { times_ = times; }
   void step(int64_t bytes) { operands_.back().step = bytes; }
   size_t scratch_bytes() const { return bytes_; }
-  void run(const KernelArgs& args) const;
+
+  /// The memory objects of a run, without addresses. They are made ahead: a run makes nothing of its own.
+  struct Call {
+    std::vector<dnnl::memory> user, wanted;  // one for each operand; `wanted` is the user's where nothing is reordered
+    dnnl::memory scratchpad;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+  Call make_call() const;
+  void run(const KernelArgs& args, const Call& call) const;
 
  private:
   struct Operand {
@@ -60,15 +68,17 @@ class Program {
   int64_t times_ = 1;
 };
 
-/// A kernel that is one program.
+/// A kernel that is one program. A run that finds the memory objects in use by another thread makes its own.
 class ProgramKernel final : public Kernel {
  public:
-  explicit ProgramKernel(Program program) : program_(std::move(program)) {}
+  explicit ProgramKernel(Program program) : program_(std::move(program)), call_(program_.make_call()) {}
   size_t scratch_bytes() const override { return program_.scratch_bytes(); }
-  void run(const KernelArgs& args) const override { program_.run(args); }
+  void run(const KernelArgs& args) const override;
 
  private:
   Program program_;
+  Program::Call call_;
+  mutable std::atomic_flag busy_;
 };
 
 /// Attributes for a primitive that takes its scratch memory from us.

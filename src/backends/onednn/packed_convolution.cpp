@@ -1,6 +1,4 @@
 // _conv2d_packed through oneDNN: our blocked images and packed weights are layouts of its own, so that nothing is reordered.
-#include <atomic>
-
 #include "backends/onednn/engine.h"
 #include "kernels/conv/packed.h"
 
@@ -73,75 +71,6 @@ dnnl::convolution_forward::primitive_desc describe_call(const PackedConvRequest&
           true};
 }
 
-/// The operands' memory objects are made once; a run that finds them in use makes its own.
-class PackedConvolution final : public Kernel {
- public:
-  PackedConvolution(const dnnl::convolution_forward::primitive_desc& desc, const PackedConvRequest& r)
-      : primitive_(desc), stream_(engine()), scratch_(desc.scratchpad_desc()) {
-    add(DNNL_ARG_SRC, 0, desc.src_desc());
-    add(DNNL_ARG_WEIGHTS, 1, desc.weights_desc());
-    if (r.has_bias) add(DNNL_ARG_BIAS, 2, desc.bias_desc());
-    if (r.has_residual) add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, 3, desc.dst_desc());
-    add(DNNL_ARG_DST, kOutput, desc.dst_desc());
-    if (scratch_bytes() > 0) add(DNNL_ARG_SCRATCHPAD, kScratch, scratch_);
-    calls_.push_back(make_call());
-  }
-
-  size_t scratch_bytes() const override { return scratch_.get_size(); }
-
-  void run(const KernelArgs& args) const override {
-    match_team();
-    if (!busy_.test_and_set(std::memory_order_acquire)) {
-      execute(calls_[0], args);
-      busy_.clear(std::memory_order_release);
-      return;
-    }
-    execute(make_call(), args);
-  }
-
- private:
-  static constexpr int kOutput = -1, kScratch = -2;
-  struct Operand {
-    int argument, index;
-    Md desc;
-  };
-  struct Call {
-    std::vector<dnnl::memory> memories;
-    std::vector<dnnl_exec_arg_t> arguments;
-  };
-
-  void add(int argument, int index, const Md& desc) { operands_.push_back({argument, index, desc}); }
-
-  Call make_call() const {
-    Call call;
-    for (const Operand& o : operands_) {
-      call.memories.emplace_back(o.desc, engine(), nullptr);
-      call.arguments.push_back({o.argument, call.memories.back().get()});
-    }
-    return call;
-  }
-
-  void execute(const Call& call, const KernelArgs& args) const {
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      const int index = operands_[i].index;
-      void* data = index == kOutput    ? args.outputs[0]
-                   : index == kScratch ? args.scratch
-                                       : const_cast<void*>(args.inputs[index]);
-      dnnl_memory_set_data_handle(call.memories[i].get(), data);
-    }
-    if (dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(call.arguments.size()),
-                               call.arguments.data()) != dnnl_success)
-      args.status->report("oneDNN could not run a convolution");
-  }
-
-  dnnl::convolution_forward primitive_;
-  dnnl::stream stream_;
-  Md scratch_;
-  std::vector<Operand> operands_;
-  std::vector<Call> calls_;
-  mutable std::atomic_flag busy_;
-};
-
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {
   PackedConvRequest r;
   if (!usable(why_not) || !read_packed_conv(request, r, why_not)) return nullptr;
@@ -159,7 +88,14 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
       why_not = "oneDNN has only its reference for these layouts";
       return nullptr;
     }
-    return std::make_unique<PackedConvolution>(desc, r);
+    Program program(dnnl::convolution_forward(desc), desc.scratchpad_desc());
+    auto input = [&](int argument, int index, const Md& layout) { program.input(argument, index, layout, layout); };
+    input(DNNL_ARG_SRC, 0, desc.src_desc());
+    input(DNNL_ARG_WEIGHTS, 1, desc.weights_desc());
+    if (r.has_bias) input(DNNL_ARG_BIAS, 2, desc.bias_desc());
+    if (r.has_residual) input(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, 3, desc.dst_desc());
+    program.output(DNNL_ARG_DST, 0, desc.dst_desc(), desc.dst_desc());
+    return std::make_unique<ProgramKernel>(std::move(program));
   } catch (const dnnl::error& error) {
     why_not = error.what();
   }

@@ -34,6 +34,7 @@ void Capture::resume() {
   capture_before_ = std::exchange(t_capture, this);
   interpreter_before_ = set_thread_interpreter(this);
   journal_before_ = std::exchange(t_grad_journal, this);
+  recorder_before_ = std::exchange(t_local_recorder, this);
   refusal_before_ = set_read_refusal({kRefusal, &Capture::known});
   anomaly_before_ = std::exchange(t_grad_mode.anomaly, false);
 }
@@ -43,6 +44,7 @@ void Capture::pause() {
   t_capture = capture_before_;
   set_thread_interpreter(interpreter_before_);
   t_grad_journal = journal_before_;
+  t_local_recorder = recorder_before_;
   set_read_refusal(refusal_before_);
   t_grad_mode.anomaly = anomaly_before_;
 }
@@ -53,6 +55,7 @@ void Capture::leave() {
     GradMeta& m = ensure_grad_meta(g.leaf);
     g.after = g.written ? std::exchange(m.grad, g.before) : m.grad;
   }
+  restore_history();
 }
 
 Capture::Geometry Capture::geometry_of(const Tensor& t) { return {t.shape(), t.strides(), t.offset(), t.dtype()}; }
@@ -63,6 +66,7 @@ int32_t Capture::origin() {
 }
 
 Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& shape) {
+  if (given->global) return add_global_input(given, name);
   TensorSpec spec = given.spec();
   if (shape != spec.shape) {
     check_runtime(given.contiguous(), "argument ", name, ", ", given, ", must be contiguous where its size changes");
@@ -75,6 +79,12 @@ Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& sha
   add_source_memory(stand_in, GraphSource::Kind::Input, std::move(name));
   if (parent_) input_given_.back() = given;
   source_tensors_.back() = Tensor();  // another one in each run
+  source_notes_.back().input = static_cast<int32_t>(stand_ins_.size());
+  take_given(given, stand_in);
+  return stand_in;
+}
+
+void Capture::take_given(const Tensor& given, const Tensor& stand_in) {
   if (requires_grad(given)) {
     set_requires_grad(stand_in, true);
     if (is_leaf(given)) ensure_grad_meta(stand_in).grad = grad_meta(given)->grad;
@@ -82,7 +92,6 @@ Tensor Capture::add_input(const Tensor& given, std::string name, const Dims& sha
   stand_in->inference = given->inference;
   stand_ins_.push_back(stand_in);
   given_.push_back(given);
-  return stand_in;
 }
 
 bool Capture::is_constant(const Memory& m) const {
@@ -116,14 +125,17 @@ Capture::Memory& Capture::add_source_memory(const Tensor& t, GraphSource::Kind k
   m.shown.push_back({geometry_of(t), m.value});
   source_tensors_.push_back(kind == GraphSource::Kind::Constant ? Tensor() : t);
   source_gradients_.push_back(kNone);
+  source_notes_.emplace_back();
   input_given_.emplace_back();
   return memories_[t->storage.get()] = std::move(m);
 }
 
 /// A real tensor met for the first time: a number, a constant made on the way, or state.
 Capture::Memory& Capture::memory_of(const Tensor& t) {
-  check_runtime(!t->global, "hw.compile does not capture global tensors yet, and ", t,
-                " is one; call the function without it");
+  check_runtime(
+      !t->global, "a global tensor, ", t,
+      ", is used inside hw.compile where only ordinary ones can be, as in hw.while_loop; take it whole first, "
+      "with full()");
   Storage* s = t->storage.get();
   if (auto it = memories_.find(s); it != memories_.end()) return it->second;
   if (parent_ && !noted_constants_.count(s) && !(t->wrapped && !is_abstract(t))) return lift(t);
@@ -136,6 +148,9 @@ Capture::Memory& Capture::memory_of(const Tensor& t) {
     asking(t);
     return add_source_memory(t, GraphSource::Kind::State, "");
   }
+  if (t->storage->bytes() < t.nbytes())  // one value shown many times: the storage is the source
+    return add_source_memory(t.alias({static_cast<int64_t>(t->storage->bytes()) / dtype_size(t.dtype())}, {1}, 0),
+                             GraphSource::Kind::Constant, "");
   Tensor copy = t->storage->bytes() == t.nbytes() ? t.alias() : t;
   copy->wrapped = t->wrapped;
   return add_source_memory(copy, GraphSource::Kind::Constant, "");
@@ -192,6 +207,10 @@ void Capture::write(const Tensor& t, ValueId value) {
 }
 
 void Capture::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  if (!on_ranks(op, in, attrs, out)) local(op, in, attrs, out);
+}
+
+void Capture::local(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   std::vector<TensorSpec> specs = specs_of(in);
   Inferred made = explained(op, specs, attrs, [&] { return infer_call(op, specs, attrs, out); });
   std::vector<ValueId> inputs(in.size());
@@ -226,6 +245,10 @@ void Capture::execute(const OpDef& op, std::span<const Tensor> in, const Attrs& 
 }
 
 void Capture::viewed(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) {
+  if (!in[0]->global) local_view(op, in, attrs, view);  // else the views of its parts were written down
+}
+
+void Capture::local_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) {
   ValueId x = value_of(in[0]);
   Memory& m = memory_of(in[0]);
   if (m.source != kNone) views_.insert(view.body());

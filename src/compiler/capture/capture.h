@@ -6,8 +6,11 @@
 #include <unordered_set>
 
 #include "autograd/journal.h"
+#include "autograd/node.h"
 #include "core/read_guard.h"
 #include "eager/eager.h"
+#include "eager/global/global_tensor.h"
+#include "eager/global_hook.h"
 #include "ir/graph.h"
 
 namespace hw {
@@ -15,7 +18,9 @@ namespace hw {
 /// Runs operators on abstract tensors and writes them down. In-place writes become new values: for each storage the capture knows
 /// the value that its memory would hold now, and a tensor is read through its geometry in that storage.
 /// Everything else (composites, autocast, views, the tape, backward) is what eager mode does.
-class Capture final : public EagerInterpreter, public GradJournal {
+/// A global tensor is its parts: the interpreter of global tensors chooses signatures and moves parts as in eager mode, and what it
+/// asks the hosted ranks to do is written down (wholes.cpp).
+class Capture final : public EagerInterpreter, public GradJournal, public LocalRecorder {
  public:
   /// `parent`: the capture that this one is nested in, for the branches and loops of control flow. What it does not know belongs to the
   /// parent and becomes an input.
@@ -32,7 +37,8 @@ class Capture final : public EagerInterpreter, public GradJournal {
   /// A capture of more nodes is given up: the program unrolls a size.
   void set_node_limit(size_t nodes) { node_limit_ = nodes; }
 
-  /// Between enter and leave this thread's ops are recorded. leave() takes the gradients off the leaves again.
+  /// Between enter and leave this thread's ops are recorded. leave() takes the gradients off the leaves again, and gives every
+  /// tensor from outside the history that it had.
   void enter();
   void leave();
   bool active() const { return active_; }
@@ -56,16 +62,31 @@ class Capture final : public EagerInterpreter, public GradJournal {
     Dims shape, strides;
     int64_t offset = 0;  // in elements of its own, from the source's first
   };
-  Output output(const Tensor& t);
+  /// What the function returns in one place: a value, or those of a global tensor's parts.
+  struct Returned {
+    int32_t first = 0, count = 1;  // into Outputs::values
+    const Place* place = nullptr;  // of a global tensor
+    TensorSpec spec;               // of a global tensor
+    int32_t whole = kNone;         // it shows that one's memory
+    bool itself = false;           // it is that one
+    int64_t offset = 0;            // from its first element
+  };
+  struct Outputs {
+    std::vector<Output> values;
+    std::vector<Returned> returned;
+  };
+  void output(const Tensor& t, Outputs& to);
   ValueId value_of(const Tensor& t);
 
   struct LeafGradient {
     Tensor leaf, before;  // `before`: undefined where there was none
     bool read = false;    // the program depends on it
     bool written = false;
-    Tensor after;          // until finish()
-    bool changed = false;  // it becomes another tensor, or None
-    bool result = false;   // one that the graph computes: the results of kind Gradient are these, in this order
+    Tensor after;                  // until finish()
+    bool changed = false;          // it becomes another tensor, or None
+    bool result = false;           // one that the graph computes: the results of kind Gradient are these, in this order
+    const Place* place = nullptr;  // of a global one, whose parts are that many results
+    TensorSpec spec;
   };
   /// Whether a tensor from outside required gradients when the capture first met it.
   struct Flag {
@@ -78,6 +99,20 @@ class Capture final : public EagerInterpreter, public GradJournal {
     int64_t offset;  // from the first element of base
     Dims shape, strides;
   };
+  /// A global tensor from outside. Its parts are sources.
+  struct Whole {
+    Tensor tensor;             // state, or what stands for an argument
+    int32_t input = kNone;     // it is an argument
+    int32_t gradient = kNone;  // or the gradient in this entry
+    const Place* place = nullptr;
+    uint32_t version = 0;  // when it was met
+    bool written = false;
+  };
+  /// What a source is, if not a tensor for itself.
+  struct SourceNote {
+    int32_t input = kNone;  // an argument
+    int32_t whole = kNone, part = kNone;
+  };
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
   /// How a state tensor is called in the graph's text, if it is a source.
@@ -89,7 +124,9 @@ class Capture final : public EagerInterpreter, public GradJournal {
   const std::vector<LeafGradient>& gradients() const { return gradients_; }
   const std::vector<Flag>& flags() const { return flags_; }
   const std::vector<Alias>& aliases() const { return aliases_; }
-  const Tensor& input_stand_in(int32_t input) const { return stand_ins_[static_cast<size_t>(input)]; }
+  const Tensors& stand_ins() const { return stand_ins_; }
+  const std::vector<SourceNote>& source_notes() const { return source_notes_; }
+  const std::vector<Whole>& wholes() const { return wholes_; }
   /// By source: the gradient entry whose tensor it was, or kNone.
   const std::vector<int32_t>& source_gradients() const { return source_gradients_; }
   /// Adds Update and Gradient results for everything that was written.
@@ -106,6 +143,9 @@ class Capture final : public EagerInterpreter, public GradJournal {
   void reading(const Tensor& leaf) override;
   void writing(const Tensor& leaf) override;
   void asking(const Tensor& t) override;
+  void meet(const Tensor& global) override;
+  void local(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) override;
+  void local_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) override;
 
  private:
   struct Geometry {
@@ -139,8 +179,24 @@ class Capture final : public EagerInterpreter, public GradJournal {
   bool is_constant(const Memory& m) const;
   bool lasts(const Tensor& leaf) const;
   void note_alias(const Tensor& t, const Memory& m);
+  Output local_output(const Tensor& t);
+  bool on_ranks(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out);
+  Tensor add_global_input(const Tensor& given, const std::string& name);
+  void take_given(const Tensor& given, const Tensor& stand_in);
+  void add_whole(const Tensor& t, int32_t gradient);
+  int32_t whole_with(const Storage* storage) const;
   void settle_gradients();
+  void settle_global(LeafGradient& g, const Tensor& after);
   void settle_flags();
+  void restore_history();
+  /// What the tape knew of a tensor from outside when the capture first met it. In the order of flags_, until finish().
+  struct History {
+    Ref<GradNode> fn;
+    uint32_t slot = 0, view_version = 0;
+    bool leaf_requires_grad = false;
+    Ref<RetainHook> retained;
+    bool requires_after = false, rewritten = false;  // set by leave()
+  };
 
   Graph graph_;
   std::unordered_map<Storage*, Memory> memories_;
@@ -157,9 +213,13 @@ class Capture final : public EagerInterpreter, public GradJournal {
   std::vector<Storage*> output_storages_;
   Tensors source_tensors_;
   std::vector<int32_t> source_gradients_;
+  std::vector<SourceNote> source_notes_;
+  std::vector<Whole> wholes_;
+  std::unordered_map<const GlobalMeta*, size_t> whole_index_;
   std::vector<LeafGradient> gradients_;
   std::unordered_map<TensorBody*, size_t> gradient_index_, flag_index_;
   std::vector<Flag> flags_;
+  std::vector<History> histories_;
   std::vector<Alias> aliases_;
   std::unordered_set<TensorBody*> views_;  // made while capturing
   int32_t pending_draw_ = kNone, pending_host_ = kNone;
@@ -167,6 +227,7 @@ class Capture final : public EagerInterpreter, public GradJournal {
   bool active_ = false, anomaly_before_ = false;
   Interpreter* interpreter_before_ = nullptr;
   GradJournal* journal_before_ = nullptr;
+  LocalRecorder* recorder_before_ = nullptr;
   ReadRefusal refusal_before_;
 };
 

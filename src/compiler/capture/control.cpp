@@ -12,6 +12,7 @@ Capture::Memory& Capture::lift(const Tensor& t) {
   lifted_.push_back(t);
   Memory& m = add_source_memory(shown, GraphSource::Kind::Input, "");
   source_tensors_.back() = t;
+  source_notes_.back().input = static_cast<int32_t>(stand_ins_.size());
   stand_ins_.push_back(shown);
   return m;
 }

@@ -7,11 +7,16 @@
 #include "base/error.h"
 #include "compiler/program/program.h"
 #include "core/read_guard.h"
+#include "eager/global/global_tensor.h"
 #include "plan/same_plan.h"
 
 namespace hw {
 
-const Tensor& ProgramSource::state() const { return leaf.defined() ? grad_meta(leaf)->grad : tensor; }
+const Tensor& ProgramSource::of(const Tensor& whole) const {
+  return part < 0 ? whole : hw::parts_of(whole)[static_cast<size_t>(part)];
+}
+const Tensor& ProgramSource::whole_state() const { return leaf.defined() ? grad_meta(leaf)->grad : tensor; }
+const Tensor& ProgramSource::state() const { return of(whole_state()); }
 
 std::optional<OnceGraph> take_once(Graph& graph) {
   const auto found =
@@ -35,7 +40,7 @@ Once::Once(Plan plan, std::vector<PreparedStep> kernels, std::vector<ProgramSour
 
 bool Once::same(const Plan& plan, std::span<const ProgramSource> sources) const {
   const auto equal = [](const ProgramSource& a, const ProgramSource& b) {
-    return a.tensor == b.tensor && a.leaf == b.leaf;
+    return a.tensor == b.tensor && a.leaf == b.leaf && a.part == b.part;
   };
   return std::equal(sources.begin(), sources.end(), sources_.begin(), sources_.end(), equal) &&
          plan_difference(plan, chain_.plan()).empty();
@@ -45,11 +50,11 @@ bool Once::changed() {
   bool any = results_.empty();
   for (size_t i = 0; i < sources_.size(); ++i) {
     const Tensor& t = sources_[i].state();
+    const uint32_t version = sources_[i].whole_state().version();
     Seen& seen = seen_[i];
-    if (seen.storage == t->storage && seen.data == t.data() && seen.version == t->storage->version() &&
-        !t->storage->shared_outside())
+    if (seen.storage == t->storage && seen.data == t.data() && seen.version == version && !t->storage->shared_outside())
       continue;
-    seen = {t->storage, t.data(), t->storage->version()};
+    seen = {t->storage, t.data(), version};
     any = true;
   }
   return any;

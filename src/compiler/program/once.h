@@ -17,9 +17,13 @@ struct ProgramSource {
   Tensor leaf;                 // or the gradient of this leaf
   int32_t input = -1;          // or an argument
   int32_t grad_of_input = -1;  // or the gradient of an argument
+  int32_t part = -1;           // of the hosted parts, if that is a global tensor
 
-  /// The tensor of one that is no argument.
+  /// The tensor of one that is no argument, and what it is a part of.
   const Tensor& state() const;
+  const Tensor& whole_state() const;
+  /// The part that this one is of a global tensor; an ordinary tensor itself.
+  const Tensor& of(const Tensor& whole) const;
 };
 
 struct OnceGraph {

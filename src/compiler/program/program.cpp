@@ -10,6 +10,7 @@
 #include "core/allocator.h"
 #include "core/generator.h"
 #include "core/read_guard.h"
+#include "eager/global/global_tensor.h"
 
 namespace hw {
 
@@ -36,31 +37,43 @@ void Workspace::release() {
 
 /// The argument that a stand-in stood for, or -1.
 static int32_t input_of(const Capture& capture, const Tensor& leaf) {
-  int32_t inputs = 0;
-  for (const GraphSource& s : capture.graph().sources)
-    if (s.kind == GraphSource::Kind::Input && capture.input_stand_in(inputs++) == leaf) return inputs - 1;
-  return -1;
+  const Tensors& all = capture.stand_ins();
+  const auto found = std::find(all.begin(), all.end(), leaf);
+  return found == all.end() ? -1 : static_cast<int32_t>(found - all.begin());
 }
 
-ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outputs) {
+/// What is an argument, a gradient, or state.
+static ProgramSource source_of(const Capture& capture, int32_t input, int32_t gradient, const Tensor& state) {
+  ProgramSource s;
+  if (input != kNone) {
+    s.input = input;
+  } else if (gradient != kNone) {
+    const Tensor& leaf = capture.gradients()[static_cast<size_t>(gradient)].leaf;
+    s.grad_of_input = input_of(capture, leaf);
+    if (s.grad_of_input < 0) s.leaf = leaf;
+  } else {
+    s.tensor = state;
+  }
+  return s;
+}
+
+ProgramParts parts_of(const Capture& capture, Capture::Outputs outputs) {
   ProgramParts parts;
   parts.graph = capture.graph();
-  int32_t inputs = 0;
+  for (const Capture::Whole& w : capture.wholes())
+    parts.wholes.push_back({source_of(capture, w.input, w.gradient, w.tensor), w.place, w.tensor.spec(), w.written});
   for (size_t i = 0; i < parts.graph.sources.size(); ++i) {
-    ProgramSource s;
-    if (parts.graph.sources[i].kind == GraphSource::Kind::Input) {
-      parts.stand_ins.push_back(capture.input_stand_in(inputs));
-      s.input = inputs++;
-    } else if (int32_t g = capture.source_gradients()[i]; g != kNone) {
-      const Tensor& leaf = capture.gradients()[static_cast<size_t>(g)].leaf;
-      s.grad_of_input = input_of(capture, leaf);
-      if (s.grad_of_input < 0) s.leaf = leaf;
-    } else {
-      s.tensor = capture.source_tensors()[i];
-    }
-    parts.sources.push_back(std::move(s));
+    const Capture::SourceNote& note = capture.source_notes()[i];
+    if (note.whole != kNone)
+      parts.sources.push_back(parts.wholes[static_cast<size_t>(note.whole)].of);
+    else
+      parts.sources.push_back(
+          source_of(capture, note.input, capture.source_gradients()[i], capture.source_tensors()[i]));
+    parts.sources.back().part = note.part;
   }
-  parts.outputs = std::move(outputs);
+  parts.stand_ins = capture.stand_ins();
+  parts.outputs = std::move(outputs.values);
+  parts.returned = std::move(outputs.returned);
   parts.gradients = capture.gradients();
   parts.flags = capture.flags();
   parts.aliases = capture.aliases();
@@ -89,6 +102,8 @@ Chain Program::planned(const ProgramParts& parts, const PipelineOptions& options
 
 Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const PipelineOptions& options)
     : outputs_(parts.outputs),
+      returned_(parts.returned),
+      wholes_(parts.wholes),
       flags_(parts.flags),
       aliases_(parts.aliases),
       workspace_(std::move(workspace)),
@@ -113,13 +128,19 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
     const auto stand_in = std::find(parts.stand_ins.begin(), parts.stand_ins.end(), g.leaf);
     const bool argument = stand_in != parts.stand_ins.end();
     if (g.read && !argument)  // those of arguments are in the key of the call
-      expected_.push_back({g.leaf, g.before.defined(), g.before.defined() ? g.before.spec() : TensorSpec{}});
+      expected_.push_back({g.leaf, g.before.defined(), g.before.defined() ? g.before.spec() : TensorSpec{},
+                           g.before.defined() && g.before->global ? global_of(g.before)->place : nullptr});
     if (!g.changed) continue;
     GradientResult entry;
     entry.read = g.read && g.before.defined();
     if (!argument) entry.leaf = g.leaf;
     if (argument) entry.input = static_cast<int32_t>(stand_in - parts.stand_ins.begin());
-    if (g.result) entry.result = gradient_result.at(next++);
+    entry.place = g.place;
+    entry.spec = g.spec;
+    if (g.result) {
+      entry.result = next < gradient_result.size() ? gradient_result[next] : 0;  // of none, where no rank is hosted
+      next += g.place ? g.place->here.size() : 1;
+    }
     gradients_.push_back(entry);
   }
   for (const PlanSource& s : plan().sources) writes_ = writes_ || s.written;
@@ -130,11 +151,15 @@ Program::Program(const ProgramParts& parts, Ref<Workspace> workspace, const Pipe
   }
 }
 
-const Tensor& Program::source(size_t i, std::span<const Tensor> inputs) const {
-  const ProgramSource& s = sources_[i];
+/// The tensor that a source is, or is a part of.
+static const Tensor& whole_of(const ProgramSource& s, std::span<const Tensor> inputs) {
   if (s.input >= 0) return inputs[static_cast<size_t>(s.input)];
   if (s.grad_of_input >= 0) return grad_meta(inputs[static_cast<size_t>(s.grad_of_input)])->grad;
-  return s.state();
+  return s.whole_state();
+}
+
+const Tensor& Program::source(size_t i, std::span<const Tensor> inputs) const {
+  return sources_[i].of(whole_of(sources_[i], inputs));
 }
 
 std::string Program::state_problem() const {
@@ -142,13 +167,16 @@ std::string Program::state_problem() const {
     const GradMeta* m = grad_meta(e.leaf);
     const bool present = m && m->grad.defined();
     if (present != e.present) return present ? "a gradient is there that was None" : "a gradient is None";
+    if (present && (m->grad->global ? global_of(m->grad)->place : nullptr) != e.place)
+      return "a gradient lies elsewhere on a mesh";
     if (present &&
         (m->grad.shape() != e.spec.shape || m->grad.dtype() != e.spec.dtype || m->grad.strides() != e.spec.strides))
       return "a gradient changed its layout";
   }
+  if (std::string why = whole_problem(); !why.empty()) return why;
   for (size_t i = 0; i < sources_.size(); ++i) {
     const ProgramSource& s = sources_[i];
-    if (!s.tensor.defined()) continue;
+    if (!s.tensor.defined() || s.part >= 0) continue;
     const TensorSpec& want = plan().sources[i].spec;
     if (s.tensor->global) return text("state ", want, " is on a mesh now");
     if (s.tensor.dtype() != want.dtype || s.tensor.shape() != want.shape || s.tensor.strides() != want.strides)
@@ -165,6 +193,27 @@ std::string Program::state_problem() const {
   return {};
 }
 
+/// Why a global tensor does not fit any more, or its parts do not.
+std::string Program::whole_problem() const {
+  for (const ProgramWhole& w : wholes_) {
+    if (!w.of.tensor.defined()) continue;  // arguments are in the key of the call
+    const Tensor& t = w.of.tensor;
+    if (!t->global) return text("state ", w.spec, " is not on a mesh any more");
+    if (global_of(t)->place != w.place)
+      return text("state ", w.spec, ", ", w.place->value, ", lies as ", global_of(t)->place->value, " now");
+    if (t.shape() != w.spec.shape || t.dtype() != w.spec.dtype) return text("state ", w.spec, " is now ", t);
+  }
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const ProgramSource& s = sources_[i];
+    if (s.part < 0 || s.input >= 0 || s.grad_of_input >= 0) continue;
+    const TensorSpec& want = plan().sources[i].spec;
+    const Tensor& part = s.state();
+    if (part.dtype() != want.dtype || part.shape() != want.shape || part.strides() != want.strides)
+      return text("a part of a global tensor, ", want, ", is now ", part);
+  }
+  return {};
+}
+
 bool Program::state_holds() const { return state_problem().empty(); }
 
 /// The sources that are state were different memory when they were captured; `x.data = y` may change that.
@@ -172,8 +221,8 @@ bool Program::separate_state() const {
   bool moved = memories_.empty();
   memories_.resize(sources_.size());
   for (size_t i = 0; i < sources_.size(); ++i) {
-    const Tensor& t = sources_[i].tensor;
-    const Storage* now = t.defined() ? t->storage.get() : nullptr;
+    const ProgramSource& s = sources_[i];
+    const Storage* now = s.tensor.defined() ? s.state()->storage.get() : nullptr;
     moved = std::exchange(memories_[i], now) != now || moved;
   }
   if (!moved) return true;
@@ -202,7 +251,16 @@ Tensor Program::result_tensor(int32_t result, const std::vector<Ref<Storage>>& m
 void Program::set_gradients(std::span<const Tensor> inputs, const std::vector<Ref<Storage>>& memory) {
   for (const GradientResult& g : gradients_) {
     const Tensor& leaf = g.input >= 0 ? inputs[static_cast<size_t>(g.input)] : g.leaf;
-    ensure_grad_meta(leaf).grad = g.result == kNone ? Tensor() : result_tensor(g.result, memory);
+    Tensor made;
+    if (g.place) {
+      Tensors parts;
+      for (size_t r = 0; r < g.place->here.size(); ++r)
+        parts.push_back(result_tensor(g.result + static_cast<int32_t>(r), memory));
+      made = make_global(g.spec, g.place, std::move(parts));
+    } else if (g.result != kNone) {
+      made = result_tensor(g.result, memory);
+    }
+    ensure_grad_meta(leaf).grad = made;
   }
 }
 
@@ -239,6 +297,23 @@ static Tensor shown_as(const Tensor& t, const Capture::Output& o) {
   return Tensor::make(t->storage, o.dtype, o.shape, o.strides, bytes / size + o.offset);
 }
 
+/// One of the things that the function returns.
+Tensor Program::returned(const Capture::Returned& r, std::span<const Tensor> values,
+                         std::span<const Tensor> inputs) const {
+  if (!r.place) return values[static_cast<size_t>(r.first)];
+  if (r.itself) return whole_of(wholes_[static_cast<size_t>(r.whole)].of, inputs);
+  const auto parts = values.subspan(static_cast<size_t>(r.first), static_cast<size_t>(r.count));
+  Tensor made = make_global(r.spec, r.place, Tensors(parts.begin(), parts.end()));
+  if (r.whole != kNone) {  // on the logical memory of what it shows, whose version counts the writes
+    const Tensor& whole = whole_of(wholes_[static_cast<size_t>(r.whole)].of, inputs);
+    const Ref<GlobalMeta> meta = made->global;
+    made = whole.alias(r.spec.shape, r.spec.strides, whole.offset() + r.offset);
+    made->global = meta;
+  }
+  made->inference = grad_mode().inference;
+  return made;
+}
+
 Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> host) {
   check_runtime(static_cast<int32_t>(host.size()) == plan().num_host, "the program needs ", plan().num_host,
                 " host numbers, got ", host.size());
@@ -268,17 +343,20 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
     chain_.run(in, work);
   for (size_t i = 0; i < sources_.size(); ++i)
     if (plan().sources[i].written) source(i, inputs)->storage->bump_version();
+  for (const ProgramWhole& w : wholes_)
+    if (w.written) whole_of(w.of, inputs)->storage->bump_version();
   set_gradients(inputs, memory);
-  Tensors result;
+  Tensors values, result;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (output_sources_[i] == kNone) {
-      result.push_back(result_tensor(output_results_[i], memory));
+      values.push_back(result_tensor(output_results_[i], memory));
       continue;
     }
     const Tensor& t = source(static_cast<size_t>(output_sources_[i]), inputs);
     const Capture::Output& o = outputs_[i];
-    result.push_back(shown_as(t, o));
+    values.push_back(shown_as(t, o));
   }
+  for (const Capture::Returned& r : returned_) result.push_back(returned(r, values, inputs));
   return result;
 }
 

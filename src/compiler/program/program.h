@@ -40,11 +40,21 @@ class Workspace : public RefCounted {
   std::vector<Ref<Once>> once_;
 };
 
+/// A global tensor whose parts are sources.
+struct ProgramWhole {
+  ProgramSource of;
+  const Place* place = nullptr;
+  TensorSpec spec;
+  bool written = false;
+};
+
 /// A graph and how it is tied to tensors.
 struct ProgramParts {
   Graph graph;
-  std::vector<ProgramSource> sources;    // by source of the graph; nothing for constants
-  std::vector<Capture::Output> outputs;  // in the order in which the function returned them
+  std::vector<ProgramSource> sources;       // by source of the graph; nothing for constants
+  std::vector<Capture::Output> outputs;     // values, in the order in which the function returned them
+  std::vector<Capture::Returned> returned;  // what the function returned, of these
+  std::vector<ProgramWhole> wholes;
   std::vector<Capture::LeafGradient> gradients;
   std::vector<Capture::Flag> flags;
   std::vector<Capture::Alias> aliases;
@@ -52,7 +62,7 @@ struct ProgramParts {
 };
 
 /// The parts of a finished capture.
-ProgramParts parts_of(const Capture& capture, std::vector<Capture::Output> outputs);
+ProgramParts parts_of(const Capture& capture, Capture::Outputs outputs);
 
 /// What one run takes and gives, in terms of tensors.
 class Program {
@@ -85,12 +95,16 @@ class Program {
   struct GradientResult {
     int32_t result = kNone;  // into Plan::results; kNone: the gradient becomes None
     Tensor leaf;
-    int32_t input = -1;  // the leaf is an argument
-    bool read = false;   // the old gradient is a source
+    int32_t input = -1;            // the leaf is an argument
+    bool read = false;             // the old gradient is a source
+    const Place* place = nullptr;  // it is global: its parts are results from `result` on
+    TensorSpec spec;
   };
 
   Chain planned(const ProgramParts& parts, const PipelineOptions& options);
   const Tensor& source(size_t i, std::span<const Tensor> inputs) const;
+  std::string whole_problem() const;
+  Tensor returned(const Capture::Returned& r, std::span<const Tensor> values, std::span<const Tensor> inputs) const;
   Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;
   void drop_old_gradients(std::span<const Tensor> inputs) const;
   void check_separate(std::span<const Tensor> inputs) const;
@@ -99,6 +113,8 @@ class Program {
 
   std::vector<ProgramSource> sources_;  // of the plan: without constants
   std::vector<Capture::Output> outputs_;
+  std::vector<Capture::Returned> returned_;
+  std::vector<ProgramWhole> wholes_;
   std::vector<int32_t> output_results_;  // by output: into Plan::results, or kNone
   std::vector<int32_t> output_sources_;  // by output: into sources_, or kNone
   std::vector<GradientResult> gradients_;
@@ -106,6 +122,7 @@ class Program {
     Tensor leaf;
     bool present;
     TensorSpec spec;
+    const Place* place;
   };
   std::vector<Expected> expected_;
   std::vector<Capture::Flag> flags_;

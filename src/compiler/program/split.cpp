@@ -13,7 +13,12 @@ namespace {
 class Splitter {
  public:
   Splitter(const ProgramParts& joint, size_t boundary, size_t outputs, int32_t arguments)
-      : joint_(joint), boundary_(boundary), num_outputs_(outputs), arguments_(arguments) {}
+      : joint_(joint),
+        boundary_(boundary),
+        num_returned_(outputs),
+        num_outputs_(outputs < joint.returned.size() ? static_cast<size_t>(joint.returned[outputs].first)
+                                                     : joint.outputs.size()),
+        arguments_(arguments) {}
   SplitParts run();
 
  private:
@@ -24,7 +29,7 @@ class Splitter {
   void copy_node(NodeId id, Graph& to);
 
   const ProgramParts& joint_;
-  const size_t boundary_, num_outputs_;
+  const size_t boundary_, num_returned_, num_outputs_;  // of the forward pass: what it returns, and values of that
   const int32_t arguments_;
   SplitParts parts_;
   std::vector<ValueId> map_;      // joint value -> backward value
@@ -125,6 +130,15 @@ void Splitter::make_backward() {
     parts_.backward.outputs.push_back(o);
     g.results.push_back({GraphResult::Kind::Output, o.value, group++});
   }
+  for (size_t i = num_returned_; i < joint_.returned.size(); ++i) {
+    Capture::Returned r = joint_.returned[i];
+    r.first -= static_cast<int32_t>(num_outputs_);
+    r.whole = kNone;
+    r.itself = false;
+    parts_.backward.returned.push_back(r);
+  }
+  parts_.backward.wholes = joint_.wholes;
+  for (ProgramWhole& w : parts_.backward.wholes) w.written = false;
 }
 
 void Splitter::make_forward() {
@@ -143,6 +157,7 @@ void Splitter::make_forward() {
     parts_.forward.sources.push_back(joint_.sources[i]);
   }
   parts_.forward.outputs.resize(num_outputs_);
+  parts_.forward.returned.resize(num_returned_);
   size_t made = 0;  // outputs that are results of the graph: the first ones
   for (Capture::Output& o : parts_.forward.outputs) {
     made += o.source == kNone;
@@ -156,6 +171,7 @@ void Splitter::make_forward() {
   for (ValueId v : saved_) {
     Capture::Output o;
     o.value = v;
+    parts_.forward.returned.push_back({.first = static_cast<int32_t>(parts_.forward.outputs.size())});
     parts_.forward.outputs.push_back(o);
     g.results.push_back({GraphResult::Kind::Output, v, group++});
   }
@@ -173,8 +189,7 @@ SplitParts Splitter::run() {
   make_backward();
   make_forward();
   // Arguments of backward: gradients, saved values, arguments of the function.
-  int32_t gradients = 0;
-  for (const ProgramSource& s : joint_.sources) gradients += s.input >= arguments_;
+  const int32_t gradients = static_cast<int32_t>(joint_.stand_ins.size()) - arguments_;
   parts_.num_saved = static_cast<int32_t>(saved_.size());
   for (const Late& l : late_) {
     ProgramSource& s = parts_.backward.sources[static_cast<size_t>(l.backward_source)];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "autograd/accumulate.h"
 #include "base/error.h"
@@ -18,12 +19,20 @@ namespace hw {
 namespace {
 
 const Op copy_op{"copy_"}, add_op{"add"}, maximum_op{"maximum"}, minimum_op{"minimum"}, fill_op{"fill_"},
-    clone_op{"clone"}, boxing_op{"_boxing"};
+    clone_op{"clone"}, boxing_op{"_boxing"}, empty_op{"empty"};
 
 void write(const Op& op, const Tensor& to, const Tensor& from) {
   Tensor out = to;
   const Tensor in[2] = {to, from};
   execute_here(op.def(), in, op.def().default_attrs(), {&out, 1});
+}
+
+/// Memory for what is not there yet; in a captured graph, a value that nobody set.
+Tensor room(const Dims& shape, DType dtype) {
+  if (!t_local_recorder) return Tensor::empty(shape, dtype);
+  Tensor out;
+  execute_here(empty_op.def(), {}, {shape, dtype}, {&out, 1});
+  return out;
 }
 
 Tensor cloned(const Tensor& t) {
@@ -118,6 +127,9 @@ class Step {
   void exchange() {
     const World& w = world();
     if (w.processes == 1) return;
+    check_runtime(!t_local_recorder, "hw.compile does not capture what processes say to each other yet, as in moving ",
+                  list_.source, " to ", list_.target,
+                  "; call the function without it, or host all ranks in one process");
     std::vector<Parcel> out(static_cast<size_t>(w.processes)), in(static_cast<size_t>(w.processes));
     std::vector<std::pair<size_t, int>> sent;  // first transfer of its kind, to which process
     for (size_t i = 0; i < list_.transfers.size(); ++i) {
@@ -157,7 +169,7 @@ class Step {
       const bool own = rank_of(list_.source, list_.transfers[first].from) == rank_of(list_.target, to);
       return own || p.contiguous() ? p : cloned(p);
     }
-    Tensor made = Tensor::empty(dims_of(box), dtype_);
+    Tensor made = room(dims_of(box), dtype_);
     const Sbp& fill = list_.fill[static_cast<size_t>(to)];
     if (!(fill == broadcast())) fill_identity(made, fill);
     for (size_t i = first; i < last; ++i) {
@@ -174,6 +186,26 @@ class Step {
   const Ints from_here_, to_here_;
   Tensors pieces_;  // by transfer, of those that came from another process
 };
+
+thread_local std::string t_apart;
+
+/// `target`: where a value goes; null: to every process.
+void check_apart(const Tensor& t, const Mesh* target) {
+  if (t_apart.empty()) return;
+  if (target) {
+    const Ints& own = global_of(t)->place->value.mesh.ranks;
+    const bool within = std::all_of(target->ranks.begin(), target->ranks.end(),
+                                    [&](int64_t rank) { return std::find(own.begin(), own.end(), rank) != own.end(); });
+    if (within) return;
+  }
+  const std::string what = target
+                               ? text("would move ", t.spec(), " to ", *target)
+                               : text("would read the value of ", t.spec(), " (item(), full(), printing, a condition)");
+  fail(ErrorKind::Runtime, t_apart, " ", what,
+       ". Only the processes that host it work on it, so the others would wait for ever. Hand it on as a result, or "
+       "look "
+       "at a part by to_local().");
+}
 
 bool shares(const Tensor& t, const Tensors& with) {
   for (const Tensor& w : with)
@@ -192,6 +224,8 @@ Tensors boxed_parts(const Tensor& t, const Place* to) {
   return parts;
 }
 
+std::string set_apart(std::string work) { return std::exchange(t_apart, std::move(work)); }
+
 Tensors parts_of_whole(const Tensor& whole, const Place* to) {
   Box all(whole.shape().size());
   for (size_t a = 0; a < all.size(); ++a) all[a] = {0, whole.shape()[a]};
@@ -202,7 +236,7 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
     const Sbp fill = steps.empty() ? broadcast() : steps[0].fill[static_cast<size_t>(position)];
     parts.push_back(shown(whole, all, box));
     if (fill == broadcast()) continue;
-    parts.back() = Tensor::empty(parts.back().shape(), whole.dtype());
+    parts.back() = room(parts.back().shape(), whole.dtype());
     parts.back()->wrapped = whole->wrapped;
     fill_identity(parts.back(), fill);
   }
@@ -211,6 +245,7 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
 
 /// Every process gets the value, also one that hosts no rank of the mesh.
 static Tensor plain(const Tensor& t) {
+  check_apart(t, nullptr);
   const GlobalTensor& g = *global_of(t);
   const Mesh mesh = world().processes == 1 ? g.place->value.mesh : one_rank_each();
   Tensor part = boxed_parts(t, place_of(whole_on(mesh)))[0];
@@ -225,6 +260,7 @@ void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out) {
     return;
   }
   const Place* to = place_of(parse_placement(target));
+  if (g) check_apart(in, &to->value.mesh);
   Tensors parts = g ? boxed_parts(in, to) : parts_of_whole(in, to);
   for (Tensor& p : parts)
     if (g ? shares(p, g->parts) : p->storage == in->storage) p = cloned(p);

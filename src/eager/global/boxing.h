@@ -14,6 +14,10 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to);
 Tensor to_place(const Tensor& t, const Place* to);  // global or whole; itself if it lies so already
 Tensor whole_of(const Tensor& t);                   // an ordinary tensor; itself if it is one
 
+/// What this thread computes that other processes do not, as "stage 1"; empty: nothing. Meanwhile nothing is brought to ranks beyond
+/// the value's own, because those would wait for it in vain. Returns what was set before.
+std::string set_apart(std::string work);
+
 /// Runs `_boxing`, without the tape.
 void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out);
 

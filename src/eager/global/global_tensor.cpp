@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "core/read_guard.h"
 #include "eager/global/world.h"
+#include "eager/global_hook.h"
 
 namespace hw {
 
@@ -29,6 +30,7 @@ Tensor make_global(const TensorSpec& spec, const Place* place, Tensors parts) {
   auto meta = make_ref<GlobalTensor>();
   meta->place = place;
   meta->parts = std::move(parts);
+  meta->captured = t_local_recorder != nullptr;
   t->global = meta;
   return t;
 }

@@ -19,8 +19,21 @@ void copy_into(const Tensor& to, const Tensor& from) {
 }
 
 Tensor strided_copy(const Tensor& x, const Dims& strides) {
-  Tensor y = Tensor::empty_strided(x.shape(), strides, x.dtype());
+  Tensor y;
+  if (t_local_recorder) {
+    static const Op empty_strided{"empty_strided"};
+    execute_here(empty_strided.def(), {}, {x.shape(), strides, x.dtype()}, {&y, 1});
+  } else {
+    y = Tensor::empty_strided(x.shape(), strides, x.dtype());
+  }
   copy_into(y, x);
+  return y;
+}
+
+Tensor viewed(const OpDef& op, const Tensor& x, const Attrs& attrs) {
+  Tensor y;
+  view_here(op, {&x, 1}, attrs, {&y, 1});
+  if (t_local_recorder) t_local_recorder->local_view(op, {&x, 1}, attrs, y);
   return y;
 }
 
@@ -29,16 +42,13 @@ Tensor local_view(const MovedView& how, size_t rank, const Tensor& part, bool& c
   const OpDef& op = *how.op;
   const Attrs& attrs = how.local_attrs.empty() ? how.attrs : how.local_attrs[rank];
   const bool by_strides = op.name() == "as_strided";  // means those of the logical tensor
-  Tensor y;
   if (!by_strides || part.strides() == how.base.strides()) try {
-      view_here(op, {&part, 1}, attrs, {&y, 1});
-      return y;
+      return viewed(op, part, attrs);
     } catch (const Error&) {
     }
   copied = true;
   const Tensor x = strided_copy(part, by_strides ? how.base.strides() : contiguous_strides(part.shape()));
-  view_here(op, {&x, 1}, attrs, {&y, 1});
-  return y;
+  return viewed(op, x, attrs);
 }
 
 Tensors local_views(const MovedView& how, bool& copied) {
@@ -55,6 +65,7 @@ void make_global_view(const Tensor& view, const Tensor& base, MovedView how, con
   bool copied = x.moved || how.boxed != x.place;
   auto meta = make_ref<GlobalTensor>();
   meta->place = place;
+  meta->captured = t_local_recorder != nullptr;
   meta->parts = local_views(how, copied);
   if (copied) {
     how.version = view.version();
@@ -65,6 +76,8 @@ void make_global_view(const Tensor& view, const Tensor& base, MovedView how, con
 
 const Tensors& parts_of(const Tensor& t) {
   GlobalTensor& g = *global_of(t);
+  if (t_local_recorder) [[unlikely]]
+    t_local_recorder->meet(t);
   if (g.moved && g.moved->version != t.version()) {
     bool copied = false;
     g.parts = local_views(*g.moved, copied);
@@ -89,9 +102,7 @@ void written(const Tensor& t) {
   Tensors bases;
   for (size_t r = 0; r < values.size(); ++r) {
     bases.push_back(strided_copy(boxed_parts(how.base, whole)[r], how.base.strides()));
-    Tensor y;
-    view_here(*how.op, {&bases[r], 1}, how.attrs, {&y, 1});
-    copy_into(y, values[r]);
+    copy_into(viewed(*how.op, bases[r], how.attrs), values[r]);
   }
   write_parts(how.base, how.base.spec(), whole, std::move(bases));
 }
