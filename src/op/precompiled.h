@@ -1,9 +1,7 @@
 // What nearly all source files read, compiled once for all of them (see CMakeLists.txt); nothing includes it.
 #pragma once
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "base/error.h"
