@@ -5,7 +5,7 @@
 set(infer_objects "")
 foreach(room base core sbp ir plan op ops kernels backends_cpu backends_onednn codegen chain infer)
   if(TARGET hw_${room})
-    list(APPEND infer_objects $<TARGET_OBJECTS:hw_${room}>)
+    list(APPEND infer_objects $<FILTER:$<TARGET_OBJECTS:hw_${room}>,EXCLUDE,[.]gch$>)
   endif()
 endforeach()
 
