@@ -1,4 +1,5 @@
 // _conv2d_packed: every kernel against the reference over layouts, kernels, strides, groups and what follows the sum.
+#include "base/thread_team.h"
 #include "kernels/compare_kernels.h"
 
 namespace hw {
@@ -28,6 +29,14 @@ const Case kCases[] = {
     {{1, 2, 9, 9, 16}, {2, 3, 3, 16}, {1, 2, 9, 9, 16}, 1, 1, 1},
 };
 
+// Sums longer than a part, and output channels and points that divide into no whole panels and groups.
+const Case kRagged[] = {
+    {{1, 40, 7, 7, 8}, {3, 40, 1, 1, 8, 8}, {1, 3, 7, 7, 8}, 1, 0, 1},
+    {{1, 24, 9, 13, 8}, {5, 24, 3, 3, 8, 8}, {1, 5, 5, 7, 8}, 2, 1, 1},
+    {{1, 36, 5, 3, 8}, {1, 36, 1, 1, 8, 8}, {1, 1, 3, 2, 8}, 2, 0, 1},
+    {{1, 64, 13, 11, 8}, {32, 64, 3, 3, 8, 8}, {1, 32, 7, 6, 8}, 2, 1, 1},
+};
+
 TEST(PackedConv, EveryLayoutAndKernel) {
   int compared = 0;
   for (const Case& c : kCases)
@@ -44,6 +53,28 @@ TEST(PackedConv, EveryLayoutAndKernel) {
   // Blocks of 8 are served on every machine that has oneDNN and more than the scalar instruction set.
   if (kernel_candidates("_conv2d_packed", DeviceType::CPU).size() > 1 && isa_found() != Isa::Scalar) {
     EXPECT_GE(compared, 10 * 6);
+  }
+}
+
+// Sums by parts of the input blocks, and output channels cut among threads.
+TEST(PackedConv, EveryTeam) {
+  const int before = num_threads();
+  int compared = 0;
+  for (int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    for (const Case& c : kRagged) {
+      const TensorSpec y = spec(DType::F32, c.y);
+      compared +=
+          compare_kernels({"_conv2d_packed",
+                           {spec(DType::F32, c.x), spec(DType::F32, c.w), spec(DType::F32, {c.y[1] * c.y[4]}), y},
+                           {y},
+                           {Dims{c.stride}, Dims{c.padding}, Dims{c.dilation}, "relu", 0.0, 0.0},
+                           {}});
+    }
+  }
+  set_num_threads(before);
+  if (isa_found() != Isa::Scalar) {
+    EXPECT_GE(compared, 12);
   }
 }
 
