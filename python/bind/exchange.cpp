@@ -8,6 +8,7 @@
 
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "bind/nested_lists.h"
 #include "compiler/capture/capture.h"
 #include "core/range.h"
 #include "core/read_guard.h"
@@ -89,10 +90,24 @@ std::string python_text(nb::object o) {
 
 nb::object numpy() { return nb::module_::import_("numpy"); }
 
+/// numpy.asarray(data); errors speak of the lists, not of NumPy's arrays.
+nb::object as_array(nb::handle data) {
+  bool lists = PyList_Check(data.ptr()) || PyTuple_Check(data.ptr());
+  nb::object a;
+  try {
+    a = numpy().attr("asarray")(data);
+  } catch (nb::python_error&) {
+    if (lists) check_nested(data.ptr());
+    throw;
+  }
+  if (lists && std::string("OUSu").find(nb::cast<std::string>(a.attr("dtype").attr("kind"))) != std::string::npos)
+    check_nested(data.ptr());
+  return a;
+}
+
 /// A NumPy array in native byte order whose dtype this library has.
 nb::object native_array(nb::handle data) {
-  nb::object np = numpy();
-  nb::object a = np.attr("asarray")(data);
+  nb::object a = as_array(data);
   std::string kind = nb::cast<std::string>(a.attr("dtype").attr("kind"));
   int64_t size = nb::cast<int64_t>(a.attr("dtype").attr("itemsize"));
   check_type(kind != "O" && kind != "U" && kind != "S", "a tensor cannot hold elements of NumPy dtype ",

@@ -80,6 +80,33 @@ def test_numbers_that_do_not_fit(call):
         call()
 
 
+@pytest.mark.parametrize(
+    "data, error, message",
+    [
+        ([[1, 2], [3]], ValueError, r"data\[1\] has 1 elements, the first list at this depth has 2"),
+        ([[[1], [2]], [[3]]], ValueError, r"data\[1\] has 1 elements"),
+        ([[], [1]], ValueError, r"data\[1\] has 1 elements"),
+        ([[1, [2]]], ValueError, r"data\[0\]\[1\] is a list"),
+        (([1, 2], 3), ValueError, r"data\[1\] is a number, where others are lists"),
+        ([1, "a"], TypeError, r"data\[1\] is of type str"),
+        ([[1.0], [None]], TypeError, r"data\[1\]\[0\] is of type NoneType"),
+        ([2**63], OverflowError, r"data\[0\], a Python integer, does not fit in 64 bits"),
+        ([0, -(2**63) - 1], OverflowError, r"data\[1\]"),
+        ([1.5, 2**70], OverflowError, r"data\[1\]"),
+    ],
+)
+def test_lists_of_which_no_tensor_can_be_made(data, error, message):
+    with pytest.raises(error, match=message):
+        hw.tensor(data)
+
+
+def test_a_list_that_holds_itself():
+    data = []
+    data.append(data)
+    with pytest.raises(ValueError, match="nested"):
+        hw.tensor(data)
+
+
 def test_numbers_that_fit():
     assert hw.tensor([-128, 127], dtype=hw.int8).tolist() == [-128, 127]
     assert hw.tensor(-1, dtype=hw.uint8).item() == torch.tensor(-1, dtype=torch.uint8).item() == 255
