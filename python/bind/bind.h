@@ -137,6 +137,7 @@ void bind_compile(nanobind::module_& m);
 void bind_tuning(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
 void bind_global(nanobind::module_& m);
+void bind_rehearsal(nanobind::module_& m);
 void bind_call_recorder(nanobind::module_& m);
 void bind_distributed(nanobind::module_& m);
 void bind_stream(nanobind::module_& m);

@@ -30,6 +30,7 @@ NB_MODULE(_C, m) {
   hw::bind::bind_optim(m);
   hw::bind::bind_graph(m);
   hw::bind::bind_global(m);
+  hw::bind::bind_rehearsal(m);
   hw::bind::bind_call_recorder(m);
   hw::bind::bind_compile(m);
   hw::bind::bind_tuning(m);

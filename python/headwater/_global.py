@@ -32,7 +32,8 @@ def mesh(device: str, shape: int | Sequence[int], *, names: Sequence[str] = (), 
     of them, as virtual devices. The first mesh must be the one with all ranks.
 
     Args:
-        device: the type of the devices, "cpu".
+        device: the type of the devices: "cpu"; or "meta", whose tensors have sizes and places but no values, see
+            hw.distributed.estimate.
         shape: how many ranks along each axis.
         names: of the axes; default: "axis0", ...
         ranks: one for each place, row by row; default: 0, 1, ...

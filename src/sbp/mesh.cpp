@@ -52,7 +52,7 @@ static bool is_word(const std::string& s) {
 
 Mesh make_mesh(std::string device, Ints shape, std::vector<std::string> names, Ints ranks) {
   Mesh m{std::move(device), std::move(shape), std::move(names), std::move(ranks)};
-  check(m.device == "cpu", "a mesh is made of 'cpu' devices, got '", m.device, "'");
+  check(m.device == "cpu" || m.device == "meta", "a mesh is made of 'cpu' or 'meta' devices, got '", m.device, "'");
   check(!m.shape.empty(), "a mesh needs at least one axis");
   int64_t size = 1;
   for (int64_t n : m.shape) {

@@ -173,7 +173,7 @@ def test_wrong_placements():
         x.to_global(LINE, "broadcast")
     with pytest.raises(ValueError, match="has no axis 'pipe'"):
         GRID.part("pipe", 0)
-    with pytest.raises(ValueError, match="'cpu' devices, got 'tpu'"):
+    with pytest.raises(ValueError, match="'cpu' or 'meta' devices, got 'tpu'"):
         hw.mesh("tpu", 2)
 
 

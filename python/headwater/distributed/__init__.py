@@ -27,10 +27,12 @@ from .collectives import (
     reduce_scatter_tensor,
     send,
 )
+from .estimate import Device, Estimate, estimate, measure_device
 from .gradients import ConsistencyCheck, average_gradients, broadcast_parameters, check_equal
 from .groups import ProcessGroup, ReduceOp, get_process_group_ranks, new_group
 from .parallelize import parallelize, place_batch
 from .placing import empty, new_table, place_module, tables_on
+from .search import search_plan
 from .world import (
     abort,
     destroy_process_group,

@@ -140,7 +140,21 @@ def _cut(model: nn.Module, mesh: Any, plan: Any, sizes: Sequence[int] | None) ->
     return found, lambda tensor: owner[id(tensor)].mesh, stages
 
 
-def parallelize(model: M, mesh: Any, plan: Any = "data", *, stages: Sequence[int] | None = None) -> M:
+def _searched(model: M, mesh: Any, stages: Sequence[int] | None, search: Mapping[str, Any]) -> M:
+    from .search import search_plan  # which rehearses what this module does
+
+    if "loss_of" not in search or "inputs" not in search:
+        raise TypeError("parallelize: plan='auto' rehearses a step; give inputs, targets and loss_of as for hw.accumulate")
+    if stages is not None:
+        raise TypeError("parallelize: plan='auto' finds the stages itself")
+    best = search_plan(model, mesh, **search)[0]
+    placed_mesh = hw._C.make_mesh(mesh.device, list(best.mesh.shape), list(best.mesh.names), list(mesh.ranks))
+    parallelize(model, placed_mesh, best.plan, stages=best.stages)
+    model.__dict__["plan"] = best
+    return model
+
+
+def parallelize(model: M, mesh: Any, plan: Any = "data", *, stages: Sequence[int] | None = None, **search: Any) -> M:
     """Places a model on a mesh by a plan; the training script stays as it is.
 
     Every process must hold the same parameters before, as after the same hw.manual_seed. Called with ordinary tensors, which
@@ -157,6 +171,9 @@ def parallelize(model: M, mesh: Any, plan: Any = "data", *, stages: Sequence[int
             a dict: the same, with patterns of names, as {"*.fc1.*": hw.split(0), "*.fc2.weight": hw.split(1)}; or just the axes.
             "sequence": also splits what lies between these layers (norms, dropout, residuals) along the sequence, as the
                 model's `sequence_plan` says (Korthikanti et al., "Reducing activation recomputation", 2022).
+            "auto": the cheapest of all these that `hw.distributed.search_plan` finds, whose arguments follow: `inputs`, `targets`,
+                `loss_of` and so on, of one step. `model.plan` then is the Estimate of what was chosen. A mesh of one axis without such
+                a name is arranged as the plan wants it.
             "recompute": the layers' inner results are not kept but computed again, see hw.recompute.
         stages: how many layers each stage gets; default: as even as their parameters allow.
     Raises ValueError for a plan that the mesh has no axis for. Results are those of one device, up to the order of sums.
@@ -165,6 +182,10 @@ def parallelize(model: M, mesh: Any, plan: Any = "data", *, stages: Sequence[int
     >>> model(hw.ones(6, 4)).sbp
     [S(0)]
     """
+    if plan == "auto":
+        return _searched(model, mesh, stages, search)
+    if search:
+        raise TypeError(f"parallelize: {', '.join(search)} belong to plan='auto', but plan is {plan!r}")
     found, mesh_of, cuts = _cut(model, mesh, plan, stages)
     found.check_names(model)
     place_tensors(model, lambda name, tensor: (mesh_of(tensor), found.tensor(name, tensor)))

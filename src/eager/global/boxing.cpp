@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "core/read_guard.h"
 #include "core/visit.h"
+#include "eager/global/rehearsal.h"
 #include "eager/global/world.h"
 #include "eager/global_hook.h"
 #include "op/call.h"
@@ -219,6 +220,13 @@ Tensors boxed_parts(const Tensor& t, const Place* to) {
   const GlobalTensor& g = *global_of(t);
   Tensors parts = parts_of(t);
   if (g.place == to) return parts;
+  const bool meta = is_meta(g.place->value.mesh);
+  check_runtime(meta == is_meta(to->value.mesh), "a tensor on ", g.place->value.mesh, " cannot be moved to ",
+                to->value.mesh, ": 'meta' devices hold no values");
+  if (meta) {
+    if (t_rehearsal) t_rehearsal->moved(g.place, to, t.shape(), t.dtype());
+    return parts;
+  }
   for (const TransferList& step : boxing_steps(g.place->value, to->value, sizes(t.shape())))
     parts = Step(step, t.shape(), t.dtype(), parts).run();
   return parts;
@@ -227,6 +235,7 @@ Tensors boxed_parts(const Tensor& t, const Place* to) {
 std::string set_apart(std::string work) { return std::exchange(t_apart, std::move(work)); }
 
 Tensors parts_of_whole(const Tensor& whole, const Place* to) {
+  if (to->here.empty()) return {};
   Box all(whole.shape().size());
   for (size_t a = 0; a < all.size(); ++a) all[a] = {0, whole.shape()[a]};
   const std::vector<TransferList> steps = boxing_steps(whole_on(to->value.mesh), to->value, sizes(whole.shape()));
@@ -247,6 +256,8 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
 static Tensor plain(const Tensor& t) {
   check_apart(t, nullptr);
   const GlobalTensor& g = *global_of(t);
+  check_runtime(!is_meta(g.place->value.mesh), "a tensor on ", g.place->value.mesh,
+                " has no value to read (item(), full(), printing, a condition): 'meta' devices hold none");
   const Mesh mesh = world().processes == 1 ? g.place->value.mesh : one_rank_each();
   Tensor part = boxed_parts(t, place_of(whole_on(mesh)))[0];
   return shares(part, g.parts) ? cloned(part) : part;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "core/read_guard.h"
+#include "eager/global/rehearsal.h"
 #include "eager/global/world.h"
 #include "eager/global_hook.h"
 
@@ -31,6 +32,7 @@ Tensor make_global(const TensorSpec& spec, const Place* place, Tensors parts) {
   meta->place = place;
   meta->parts = std::move(parts);
   meta->captured = t_local_recorder != nullptr;
+  meta->memory = counted_memory(spec, place);
   t->global = meta;
   return t;
 }

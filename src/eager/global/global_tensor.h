@@ -30,6 +30,7 @@ struct GlobalTensor final : GlobalMeta {
   Tensors parts;  // one per place->here; read them through parts_of
   std::unique_ptr<MovedView> moved;
   bool captured = false;            // made while a function is captured
+  Ref<RefCounted> memory;           // counts its bytes in a rehearsal
   const Place* gradient = nullptr;  // where the gradient of a leaf is to lie; null: where the leaf lies
 };
 

@@ -7,6 +7,7 @@
 #include "core/read_guard.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
+#include "eager/global/rehearsal.h"
 #include "eager/global/views.h"
 #include "eager/global_hook.h"
 #include "eager/infer.h"
@@ -140,6 +141,7 @@ void run_on_ranks(const OpDef& op, std::span<const Tensor> in, const Attrs& attr
                   const Plan& plan) {
   const GlobalChoice& c = plan.choice;
   const std::vector<Tensors> lists = boxed(in, c.in);
+  if (t_rehearsal && !c.out.empty() && is_meta(c.out[0]->value.mesh)) t_rehearsal->ran(op, in, attrs, plan.out, c);
   std::vector<Tensors> results(out.size());
   std::vector<bool> direct(out.size());
   for (size_t k = 0; k < out.size(); ++k) direct[k] = out[k].defined() && global_of(out[k])->place == c.out[k];
@@ -259,9 +261,18 @@ void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, 
   }
 }
 
+/// A draw on ranks that are nowhere.
+void draw_nothing(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, const Place* place) {
+  GlobalChoice choice{{place}, std::vector<const Place*>(out.size(), place), -1, {}, {}};
+  const std::vector<TensorSpec> specs = infer_call(op, specs_of({&x, 1}), attrs, {}).outputs;
+  if (t_rehearsal) t_rehearsal->ran(op, {&x, 1}, attrs, specs, choice);
+  for (size_t k = 0; k < out.size(); ++k) out[k] = make_global(specs[k], place, {});
+}
+
 /// A draw that does not depend on the values of its input, which stays where it is.
 void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, SplitDraw draw) {
   const Place* place = place_of(without_partial(global_of(x)->place->value));
+  if (is_meta(place->value.mesh)) return draw_nothing(op, x, attrs, out, place);
   const Tensor one = Tensor::scalar(Scalar(1.0), x.dtype());
   const Tensor ones = one.alias(x.shape(), Dims(x.shape().size(), 0), 0);
   Tensors drawn(out.size());
