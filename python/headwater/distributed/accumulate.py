@@ -79,7 +79,7 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
 
     >>> model = hw.nn.Linear(4, 1)
     >>> hw.accumulate(model, hw.nn.functional.mse_loss, hw.ones(6, 4), hw.ones(6, 1), micro_batches=3).shape
-    Size([])
+    headwater.Size([])
     """
     inputs, targets = listed(inputs), listed(targets)
     micros = _micro_batches(inputs, targets, micro_batches, reduction)

@@ -37,7 +37,7 @@ def tables_on(mesh: Any, sbp: Any) -> Iterator[None]:
     >>> with hw.distributed.tables_on(hw.mesh("cpu", 2), hw.split(0)):
     ...     table = hw.nn.Embedding(1000, 8)
     >>> table.weight.to_local(1).shape
-    (500, 8)
+    headwater.Size([500, 8])
     """
     before, _tables.place = _tables.place, (mesh, sbp)
     try:

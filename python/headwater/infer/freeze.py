@@ -57,7 +57,7 @@ def freeze(
     >>> net = hw.nn.Sequential(hw.nn.Linear(4, 8), hw.nn.ReLU(), hw.nn.Linear(8, 2))
     >>> data = hw.freeze(net, hw.ones(3, 4))
     >>> hw.infer.load(data)(hw.ones(3, 4)).shape
-    (3, 2)
+    headwater.Size([3, 2])
     """
     model = getattr(model, "_original", model) if isinstance(model, hw.nn.Module) else model
     calls = [_call_of(i) for i in (inputs if isinstance(inputs, list) else [inputs])]

@@ -202,7 +202,7 @@ def load(source: Any) -> OnnxModule:
         OnnxError: the file is damaged, or has operators that are not supported; all of them are named.
 
     >>> model = hw.onnx.load("model.onnx")      # doctest: +SKIP
-    >>> model(np.zeros((1, 3, 224, 224), np.float32))
+    >>> model(np.zeros((1, 3, 224, 224), np.float32))      # doctest: +SKIP
     """
     return OnnxModule(source)
 

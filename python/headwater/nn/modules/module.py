@@ -60,10 +60,10 @@ class Module(Stateful):
     A subclass defines ``forward``; call the module itself, so that hooks run.
 
     Example:
-        >>> class Net(nn.Module):
+        >>> class Net(hw.nn.Module):
         ...     def __init__(self):
         ...         super().__init__()
-        ...         self.fc = nn.Linear(4, 2)
+        ...         self.fc = hw.nn.Linear(4, 2)
         ...     def forward(self, x):
         ...         return self.fc(x).relu()
     """
