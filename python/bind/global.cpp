@@ -140,6 +140,12 @@ struct Ordinary {
   const Tensor* before = nullptr;
 };
 
+/// While it lives, tensors made from nothing lie where `like` does.
+struct CreatedLike {
+  Tensor like;
+  const Tensor* before = nullptr;
+};
+
 /// Messages by a Python function: exchange({process: bytes}, {process: size}) -> {process: bytes}.
 class PythonMessenger final : public Messenger {
  public:
@@ -235,6 +241,13 @@ void bind_sbp(nb::module_& m) {
       .def(nb::init<>())
       .def("__enter__", [](Ordinary& o) { o.before = std::exchange(t_created_like, nullptr); })
       .def("__exit__", [](Ordinary& o, nb::args) { t_created_like = o.before; });
+  nb::class_<CreatedLike>(m, "CreatedLike")
+      .def("__init__",
+           [](CreatedLike* self, nb::handle like) {
+             new (self) CreatedLike{tensor_argument(like.ptr(), "CreatedLike"), nullptr};
+           })
+      .def("__enter__", [](CreatedLike& c) { c.before = std::exchange(t_created_like, &c.like); })
+      .def("__exit__", [](CreatedLike& c, nb::args) { t_created_like = c.before; });
   m.def("fix_signature", [](const std::string& op, nb::sequence axes) {
     Fixing f;
     f.fixed.op = &get_op(op);

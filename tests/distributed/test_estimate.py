@@ -123,6 +123,17 @@ def test_a_thousand_ranks():
     assert "MiB a rank" in str(found) and "ms a micro-batch" in str(found)
 
 
+def test_a_network_larger_than_any_memory():
+    with hw.distributed.sizes_only():
+        model = GPT2LMHeadModel(Config(vocab_size=50257, n_positions=2048, n_embd=12288, n_layer=8, n_head=96))
+    assert sum(p.numel() for p in model.parameters()) > 10**10
+    ids = hw.zeros((), dtype=hw.int64).expand(128, 2048)
+    mesh = hw.mesh("meta", (4, 16, 16), names=("pipe", "data", "model"))
+    found = estimate(model, mesh, "tensor+zero1+recompute", ids, ids, of_tokens, micro_batches=8)
+    assert 1 << 30 < found.memory < 1 << 36
+    assert not hw.ones(2).is_global  # the context has ended
+
+
 def test_the_model_and_the_generator_stay_as_they_are():
     model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.BatchNorm1d(8))
     before = {k: v.clone() for k, v in model.state_dict().items()}

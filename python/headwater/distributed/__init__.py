@@ -27,7 +27,7 @@ from .collectives import (
     reduce_scatter_tensor,
     send,
 )
-from .estimate import Device, Estimate, estimate, measure_device
+from .estimate import Device, Estimate, estimate, measure_device, sizes_only
 from .gradients import ConsistencyCheck, average_gradients, broadcast_parameters, check_equal
 from .groups import ProcessGroup, ReduceOp, get_process_group_ranks, new_group
 from .parallelize import parallelize, place_batch

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,6 +91,20 @@ class Estimate:
         return "\n".join(lines)
 
 
+@contextmanager
+def sizes_only() -> Iterator[None]:
+    """A context in which modules are made whose parameters have sizes, but no memory: for `estimate` and `search_plan`.
+
+    >>> with hw.distributed.sizes_only():
+    ...     layer = hw.nn.Linear(10**6, 10**6)
+    >>> layer.weight.numel()
+    1000000000000
+    """
+    nowhere = hw._C.make_mesh("meta", [1], ["none"], [0])
+    with hw._C.CreatedLike(hw.zeros(()).to_global(nowhere, [hw.broadcast])):
+        yield
+
+
 def _stand_in(t: hw.Tensor) -> hw.Tensor:
     return hw.zeros((), dtype=t.dtype).expand(tuple(t.shape))
 
@@ -99,7 +114,7 @@ def _shadow(model: nn.Module) -> nn.Module:
     memo: dict[int, Any] = {}
     for full, owner, name, is_parameter in places_of(model):
         t = owner.__dict__[name]
-        if t.is_global:
+        if t.is_global and t.mesh.device != "meta":
             raise ValueError(f"estimate: '{full}' lies on a mesh already; estimate the model before hw.parallelize")
         memo[id(t)] = nn.Parameter(_stand_in(t), requires_grad=t.requires_grad) if is_parameter else _stand_in(t)
     return copy.deepcopy(model, memo)

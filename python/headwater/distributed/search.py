@@ -70,11 +70,11 @@ def _options(weight: str, biases: list[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _moves(groups: Mapping[str, list[str]]) -> list[list[dict[str, Any]]]:
+def _moves(groups: Mapping[str, list[str]]) -> list[dict[str, Any]]:
     """What the search changes at once: one weight, or two neighbours, of which the second sums what the first has split."""
-    moves = [_options(weight, biases) for weight, biases in groups.items()]
+    moves = [option for weight, biases in groups.items() for option in _options(weight, biases)]
     for (a, bias), (b, _) in pairwise(groups.items()):
-        moves.append([{a: i, **dict.fromkeys(bias, 0), b: j} for i in (0, 1) for j in (0, 1)])
+        moves += [{a: i, **dict.fromkeys(bias, 0), b: j} for i in (0, 1) for j in (0, 1)]
     return moves
 
 
@@ -103,23 +103,20 @@ class _Search:
     def rank(self, e: Estimate) -> tuple[bool, float]:
         return (not self.fits(e), e.seconds if self.fits(e) else e.memory)
 
-    def tables(self, mesh: Any, words: list[str]) -> list[tuple[list[str], Mapping[str, Any]]]:
+    def tables(self, mesh: Any, words: list[str], start: Estimate | None) -> list[tuple[list[str], Mapping[str, Any]]]:
         """Splits over the model axis worth a try: the model's own, and what changing one group of weights at a time leads to."""
         own = getattr(self.model, "tensor_plan", None)
         starts: list[tuple[list[str], Mapping[str, Any]]] = [([], dict(own))] if own else []
-        best_table: Mapping[str, Any] = dict(own) if own else {}
-        best = self.try_plan(mesh, _plan(words, best_table)) if best_table else None
-        moves = _moves(_groups(self.model))
+        best, best_table = start, dict(own) if own else {}
         for _ in range(2):
             changed = False
-            for options in moves:
-                for option in options:
-                    table = option | {k: v for k, v in best_table.items() if k not in option}
-                    if all(v is hw.broadcast for v in table.values()):
-                        continue
-                    one = self.try_plan(mesh, _plan(words, table))
-                    if one and (best is None or self.rank(one) < self.rank(best)):
-                        best, best_table, changed = one, table, True
+            for option in _moves(_groups(self.model)):
+                table = option | {k: v for k, v in best_table.items() if k not in option}
+                if all(v is hw.broadcast for v in table.values()):
+                    continue
+                one = self.try_plan(mesh, _plan(words, table))
+                if one and (best is None or self.rank(one) < self.rank(best)):
+                    best, best_table, changed = one, table, True
             if not changed:
                 break
         if own and getattr(self.model, "sequence_plan", None):
@@ -128,16 +125,21 @@ class _Search:
 
     def on_mesh(self, mesh: Any) -> None:
         by_data = [[w] for w in _BY_DATA] if "data" in mesh.names else [[]]
-        tables = self.tables(mesh, by_data[0]) if "model" in mesh.names else [([], {})]
+        own = getattr(self.model, "tensor_plan", {}) if "model" in mesh.names else {}
         before = len(self.found)
-        for words in by_data:
-            for more, table in tables:
-                self.try_plan(mesh, _plan([*words, *more], table))
+        tried: list[tuple[list[str], Estimate]] = []
+        for more in ([], ["recompute"]):  # without recomputing, if anything fits
+            tried += [([*w, *more], e) for w in by_data if (e := self.try_plan(mesh, _plan([*w, *more], own)))]
+            if any(self.fits(e) for _, e in tried):
+                break
+        words, start = min(tried, key=lambda t: self.rank(t[1]), default=(by_data[0], None))
+        more = [w for w in words if w == "recompute"]
+        if "model" in mesh.names:
+            for each, table in self.tables(mesh, words, start):
+                for w in by_data:
+                    self.try_plan(mesh, _plan([*w, *more, *each], table))
         if "pipe" in mesh.names:
             self.balance(mesh, min(self.found[before:], key=self.rank, default=None))
-        if not any(self.fits(e) for e in self.found[before:]):
-            for e in sorted(self.found[before:], key=self.rank)[:4]:
-                self.try_plan(mesh, [*e.plan, "recompute"], e.stages)
 
     def balance(self, mesh: Any, best: Estimate | None) -> None:
         """Stages by the time of each layer instead of by its parameters; then borders move by one layer as long as that helps."""
