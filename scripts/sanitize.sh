@@ -2,7 +2,23 @@
 # Builds preset "asan" and runs tests under the address and undefined-behaviour sanitizers. "scripts/sanitize.sh" runs the
 # operators, tensors, autograd and the fuzzer; "scripts/sanitize.sh tests/compile -k fuse" what it is told.
 # HEADWATER_JOBS sets how many compilers run at once. The first build compiles some 600 files.
+# "scripts/sanitize.sh --thread" builds preset "tsan" (180 files) and runs the C++ tests of base, comm and runtime under
+# ThreadSanitizer; what follows are options of GoogleTest. HEADWATER_STRESS_SECONDS makes the runtime's stress as long.
 source "$(dirname "$0")/paths.sh"
+if [ "${1:-}" = --thread ]; then
+  shift
+  build=$root/build/tsan
+  cmake --preset tsan
+  nice cmake --build "$build" --target headwater_thread_tests ${HEADWATER_JOBS:+-j "$HEADWATER_JOBS"}
+  rm -rf "$build/reports" && mkdir -p "$build/reports"
+  export TSAN_OPTIONS=log_path=$build/reports/tsan OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+  status=0
+  "$build/headwater_thread_tests" --gtest_brief=1 "$@" || status=$?
+  [ -z "$(ls -A "$build/reports")" ] || die "ThreadSanitizer has something to say: $build/reports"
+  [ "$status" = 0 ] || die "tests failed (exit status $status); no report of ThreadSanitizer"
+  echo "no report of ThreadSanitizer"
+  exit
+fi
 [ -x "$python" ] || die "no virtual environment in $venv; run scripts/setup.sh first"
 build=$root/build/asan
 [ $# -gt 0 ] || set -- tests/ops tests/tensor tests/autograd tests/errors

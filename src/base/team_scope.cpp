@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "base/team_region.h"
 #include "base/thread_team.h"
 
 namespace hw {
@@ -62,8 +63,7 @@ TeamScope::TeamScope(int threads, const TeamCores& cores) : before_(t_threads), 
   if (cores.empty()) {
     if (told.cores == 0) return;
     const cpu_set_t set = told.before;
-#pragma omp parallel num_threads(team)
-    sched_setaffinity(0, sizeof set, &set);
+    team_region(team, [&](int, int) { sched_setaffinity(0, sizeof set, &set); });
     told.cores = 0;
     return;
   }
@@ -73,8 +73,7 @@ TeamScope::TeamScope(int threads, const TeamCores& cores) : before_(t_threads), 
     bind_this_thread(cores.list(), 0);
     return;
   }
-#pragma omp parallel num_threads(team)
-  bind_this_thread(cores.list(), static_cast<size_t>(omp_get_thread_num()));
+  team_region(team, [&](int thread, int) { bind_this_thread(cores.list(), static_cast<size_t>(thread)); });
   told.cores = cores.number();
   told.threads = team;
 }

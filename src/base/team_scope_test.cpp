@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "base/team_region.h"
 #include "base/thread_team.h"
 
 namespace hw {
@@ -15,8 +16,7 @@ namespace {
 /// Where the threads of this thread's team may run.
 std::vector<std::vector<int32_t>> team_cores(int threads) {
   std::vector<std::vector<int32_t>> out(static_cast<size_t>(threads));
-#pragma omp parallel num_threads(threads)
-  out[static_cast<size_t>(omp_get_thread_num())] = usable_cores();
+  team_region(threads, [&](int thread, int) { out[static_cast<size_t>(thread)] = usable_cores(); });
   return out;
 }
 

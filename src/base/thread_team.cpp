@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "base/flags.h"
+#include "base/team_region.h"
 #include "base/team_scope.h"
 
 namespace hw {
@@ -53,9 +54,9 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> 
     for (int64_t begin = 0; begin < n; begin += per) body(begin, std::min(n, begin + per));
     return;
   }
-#pragma omp parallel for num_threads(static_cast <int>(pieces)) schedule(static, 1)
-  for (int64_t i = 0; i < pieces; ++i)
-    if (i * per < n) body(i * per, std::min(n, (i + 1) * per));
+  team_region(static_cast<int>(pieces), [&](int thread, int size) {
+    for (int64_t i = thread; i * per < n; i += size) body(i * per, std::min(n, (i + 1) * per));
+  });
 }
 
 }  // namespace hw

@@ -143,6 +143,10 @@ def test_random_programs(first):
         check(seed)
 
 
+def test_programs_that_differed_once():
+    check(1067)  # an expanded gradient of batch norm ran in another kernel than a dense one
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(1000, 3000, 100))

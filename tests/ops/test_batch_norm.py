@@ -70,6 +70,22 @@ def test_layouts_agree_with_the_reference():
             assert hw.allclose(a, t, atol=1e-5)
 
 
+def test_a_gradient_of_another_layout_gives_the_bits_of_a_dense_one():
+    x, row = hw.randn(4, 6, 9, 5), hw.randn(4, 6, 1, 1)
+    cases = [(x, row.expand(4, 6, 9, 5)), (x, row[:1, :1].expand(4, 6, 9, 5)), (x, hw.randn(4, 9, 5, 6).permute(0, 3, 1, 2)),
+             (x, hw.randn(9, 5, 6, 4).permute(3, 2, 0, 1)), (hw.randn(4, 6), row[:, :1, 0, 0].expand(4, 6)),
+             (x[:, :, 0, 0], row[:, :, 0, 0]), (x.permute(0, 2, 1, 3)[..., 0], hw.randn(4, 1, 6).expand(4, 9, 6))]  # fmt: skip
+    for dtype in (hw.float32, hw.bfloat16, hw.float64):
+        for view, dy in cases:
+            view, dy = view.to(dtype), dy.to(dtype)
+            wide = hw.float64 if dtype is hw.float64 else hw.float32
+            rest = [hw.randn(view.shape[1]).to(wide), hw.rand(view.shape[1]).to(wide) + 0.5, None]
+            dense = hw.empty_like(view).copy_(dy)  # in x's layout, where that has no gaps
+            got = hw._C.run_op("_batch_norm_grad", [dy, view, *rest], {})
+            for a, t in zip(got, hw._C.run_op("_batch_norm_grad", [dense, view, *rest], {}), strict=True):
+                assert (a == t).all()
+
+
 def test_half_precision_keeps_statistics_in_f32():
     for name in ("float16", "bfloat16"):
         x = hw.randn(8, 3, 9).to(getattr(hw, name))

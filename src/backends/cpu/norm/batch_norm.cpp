@@ -1,5 +1,6 @@
 // Batch normalisation, one channel after the other, channels over the threads. Any layout: runs that are not contiguous are
-// gathered into scratch.
+// gathered into scratch, and so is a gradient with another layout than x, such as an expanded one: its bits are those of the same
+// numbers in x's layout.
 #include "backends/cpu/norm/batch_norm.h"
 
 #include <cstring>
@@ -20,6 +21,22 @@ bool contiguous_runs(const TensorSpec& s) {
     step *= s.shape[u];
   }
   return true;
+}
+
+/// Channel `c` of any layout, in row-major order.
+template <class U>
+void gather(const TensorSpec& s, int64_t c, const void* from, void* to) {
+  const size_t last = s.shape.size() - 1;
+  const int64_t length = last == 1 ? 1 : s.shape[last], step = last == 1 ? 0 : s.strides[last];
+  int64_t rows = s.shape[0];
+  for (size_t a = 2; a < last; ++a) rows *= s.shape[a];
+  U* out = static_cast<U*>(to);
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t offset = c * s.strides[1], rest = row;
+    for (size_t a = last; a-- > 2; rest /= s.shape[a]) offset += rest % s.shape[a] * s.strides[a];
+    const U* in = static_cast<const U*>(from) + offset + rest * s.strides[0];
+    for (int64_t i = 0; i < length; ++i) *out++ = in[i * step];
+  }
 }
 
 class BatchNormKernel final : public Kernel {
@@ -43,17 +60,20 @@ class BatchNormKernel final : public Kernel {
       length_ = count_;
       count_ = 1;
     }
+    if (!backward) return;
+    dy_ = r.inputs[0];
+    gather_dy_ = dy_.strides != x.strides && x.numel() > 1;
   }
 
   size_t scratch_bytes() const override {
-    return gather_ ? static_cast<size_t>(parallel_pieces(channels_, grain()) * length_ * size_ * 2) : 0;
+    return static_cast<size_t>(parallel_pieces(channels_, grain()) * piece_bytes());
   }
 
   void run(const KernelArgs& args) const override {
     const int64_t pieces = parallel_pieces(channels_, grain());
     const int64_t per = pieces ? (channels_ + pieces - 1) / pieces : 1;
     parallel_for(channels_, grain(), [&](int64_t begin, int64_t end) {
-      char* buffer = static_cast<char*>(args.scratch) + (begin / per) * length_ * size_ * 2;
+      char* buffer = static_cast<char*>(args.scratch) + (begin / per) * piece_bytes();
       for (int64_t c = begin; c < end; ++c) one(args, c, buffer);
     });
   }
@@ -63,6 +83,9 @@ class BatchNormKernel final : public Kernel {
     const int64_t elements = count_ * length_;
     return elements > 0 ? std::max<int64_t>(1, 16384 / elements) : channels_;
   }
+
+  /// Scratch of a thread: a run of x, then the gradient.
+  int64_t piece_bytes() const { return size_ * ((gather_ ? 2 * length_ : 0) + (gather_dy_ ? count_ * length_ : 0)); }
 
   /// Element `c` of a per-channel operand, or null.
   template <class P>
@@ -76,16 +99,13 @@ class BatchNormKernel final : public Kernel {
     ch.count = count_;
     ch.length = length_;
     ch.step = step_;
+    ch.dy_step = gather_dy_ ? length_ : step_;
     ch.eps = eps_;
     const char* x = static_cast<const char*>(args.inputs[backward_ ? 1 : 0]) + c * channel_step_ * size_;
     char* out = static_cast<char*>(args.outputs[0]) + c * channel_step_ * size_;
-    const char* dy = backward_ ? static_cast<const char*>(args.inputs[0]) + c * channel_step_ * size_ : nullptr;
-    if (gather_) {
-      collect(x, buffer);
-      if (dy) collect(dy, buffer + length_ * size_);
-    }
     ch.x = gather_ ? buffer : x;
-    ch.dy = gather_ ? buffer + length_ * size_ : dy;
+    if (gather_) collect(x, buffer);
+    if (backward_) ch.dy = gradient(args, c, buffer);
     ch.y = ch.dx = gather_ ? buffer : out;
     if (backward_) {
       ch.mean = const_cast<void*>(at(args.inputs[2], c));
@@ -105,23 +125,42 @@ class BatchNormKernel final : public Kernel {
         std::memcpy(out + i * step_ * size_, buffer + i * size_, static_cast<size_t>(size_));
   }
 
+  /// Channel `c` of dy: where it lies, or gathered into scratch.
+  const void* gradient(const KernelArgs& args, int64_t c, char* buffer) const {
+    char* place = buffer + (gather_ ? length_ * size_ : 0);
+    if (gather_dy_) {
+      switch (size_) {
+        case 2: gather<uint16_t>(dy_, c, args.inputs[0], place); break;
+        case 4: gather<uint32_t>(dy_, c, args.inputs[0], place); break;
+        default: gather<uint64_t>(dy_, c, args.inputs[0], place);
+      }
+      return place;
+    }
+    const char* dy = static_cast<const char*>(args.inputs[0]) + c * channel_step_ * size_;
+    if (!gather_) return dy;
+    collect(dy, place);
+    return place;
+  }
+
   void collect(const char* from, char* to) const {
     for (int64_t i = 0; i < length_; ++i)
       std::memcpy(to + i * size_, from + i * step_ * size_, static_cast<size_t>(size_));
   }
 
-  bool backward_, gather_ = false;
+  bool backward_, gather_ = false, gather_dy_ = false;
   double eps_;
   DType dtype_;
   int64_t size_, wide_, count_, channels_, length_, step_, channel_step_;
   ChannelLoop loop_;
+  TensorSpec dy_;
 };
 
-/// The big operands must have one layout with contiguous runs, the small ones be contiguous and of the statistics' dtype.
+/// The big operands but the gradient must have one layout with contiguous runs, the small ones be contiguous and of the statistics' dtype.
 std::unique_ptr<Kernel> prepare(const KernelRequest& r, std::string& why_not, bool backward) {
   const TensorSpec& x = r.inputs[backward ? 1 : 0];
-  const TensorSpec* big[] = {&x, &r.outputs[0], backward ? &r.inputs[0] : &x};
-  for (const TensorSpec* s : big) {
+  if (backward && (r.inputs[0].dtype != x.dtype || !(r.inputs[0].shape == x.shape)))
+    return why_not = "the gradient is of another kind", nullptr;
+  for (const TensorSpec* s : {&x, &std::as_const(r.outputs[0])}) {
     if (!contiguous_runs(*s)) return why_not = "needs contiguous rows", nullptr;
     if (s->strides != x.strides && s->shape == x.shape && s->numel() > 1) return why_not = "layouts differ", nullptr;
     if (s->dtype != x.dtype) return why_not = "dtypes differ", nullptr;

@@ -7,10 +7,10 @@
 
 namespace hw {
 
-/// One channel of x [N, C, S...]: `count` runs of `length` elements, `step` elements apart. mean, rstd, weight, bias, dweight and
+/// One channel of x [N, C, S...]: `count` runs of `length` elements, `step` elements apart (those of dy `dy_step`). mean, rstd, weight, bias, dweight and
 /// dbias are f32, or f64 for f64 data; weight and bias may be null.
 struct Channel {
-  int64_t count, length, step;
+  int64_t count, length, step, dy_step;
   const void *x, *dy;
   void *y, *dx;
   const void *weight, *bias;

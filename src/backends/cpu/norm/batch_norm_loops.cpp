@@ -80,7 +80,7 @@ void backward(const Channel& c) {
   for (int64_t i = 0; i < c.count; ++i) {
     V sums[4] = {V(0), V(0), V(0), V(0)}, products[4] = {V(0), V(0), V(0), V(0)};
     for_vectors(c.length, V::lanes(), [&](auto at, int j) HW_VECTOR_BODY {
-      const V g = at.load(dy + i * c.step, W(0));
+      const V g = at.load(dy + i * c.dy_step, W(0));
       sums[j] = sums[j] + g;
       products[j] = products[j] + g * (at.load(x + i * c.step, m) - middle);
     });
@@ -95,7 +95,7 @@ void backward(const Channel& c) {
   for (int64_t i = 0; i < c.count; ++i)
     for_vectors(c.length, V::lanes(), [&](auto at, int) HW_VECTOR_BODY {
       const V d = at.load(x + i * c.step, W(0)) - middle;
-      at.store((at.load(dy + i * c.step, W(0)) - average - d * slope) * scale, dx + i * c.step);
+      at.store((at.load(dy + i * c.dy_step, W(0)) - average - d * slope) * scale, dx + i * c.step);
     });
 }
 
