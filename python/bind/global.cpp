@@ -267,6 +267,9 @@ void bind_global(nb::module_& m) {
   m.def("count_implicit_broadcast", [](int by) { t_implicit_broadcast += by; });
   m.def("set_apart", &set_apart,
         "Names what only the processes of a mesh work on; '' ends it. Returns what was named before.");
+  m.def(
+      "defer_sums", [](bool yes) { return std::exchange(t_defer_sums, yes); },
+      "Whether gradients of leaves stay partial sums. Returns what was set before.");
   m.def("local_parts", &local_parts);
   m.def("hosted_boxes", &hosted_boxes);
   m.def("set_gradient_sbp", [](nb::handle leaf, nb::handle sbp) {

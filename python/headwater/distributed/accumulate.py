@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import headwater as hw
 from headwater import nn
 
+from .deferred import deferred_sums
 from .placing import placed
 from .schedule import Task, one_forward_one_backward
 from .stages import Pipeline, Stage, listed, moved, whole_sbp
@@ -85,16 +86,17 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
     micros = _micro_batches(inputs, targets, micro_batches, reduction)
     scaled = (lambda loss: loss) if scaler is None else scaler.scale
     pipeline: Pipeline | None = model.__dict__.get("_pipeline")
-    if pipeline is not None:
-        return _Run(pipeline, loss_of, micros, scaled).run(tuple(m.training for m in model.modules()))
-    place = model.__dict__.get("_batch_place")
-    total: hw.Tensor | None = None
-    for micro in micros:
-        loss = _checked(loss_of(model(*micro.inputs), *(placed(micro.targets, *place) if place else micro.targets))) * micro.weight
-        scaled(loss).backward()
-        total = loss.detach() if total is None else total + loss.detach()
-    assert total is not None
-    return total
+    with deferred_sums(model):
+        if pipeline is not None:
+            return _Run(pipeline, loss_of, micros, scaled).run(tuple(m.training for m in model.modules()))
+        place = model.__dict__.get("_batch_place")
+        total: hw.Tensor | None = None
+        for micro in micros:
+            loss = _checked(loss_of(model(*micro.inputs), *(placed(micro.targets, *place) if place else micro.targets))) * micro.weight
+            scaled(loss).backward()
+            total = loss.detach() if total is None else total + loss.detach()
+        assert total is not None
+        return total
 
 
 class _Spec(NamedTuple):

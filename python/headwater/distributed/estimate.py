@@ -12,6 +12,7 @@ import headwater as hw
 from headwater import nn
 
 from .accumulate import _micro_batches
+from .deferred import deferred_sums
 from .parallelize import parallelize, place_batch
 from .placing import places_of
 from .stages import listed
@@ -134,17 +135,18 @@ class _Sums:
 
 def _rehearsed(model: nn.Module, mesh: Any, plan: Any, stages: list[int] | None, loss_of: Callable[..., hw.Tensor], micro: Any,
                optimizer: Callable[..., Any], device: Device) -> tuple[_Sums, _Sums]:  # fmt: skip
-    """A micro-batch, then the optimiser's step: the costs after each, for each stage."""
+    """A micro-batch, then the sums of gradients and the optimiser's step: the costs after each, for each stage."""
     rehearsal = hw._C.Rehearsal(device.flops, device.memory_rate, device.op_time, device.link_rate, device.link_latency)
     with hw.random.fork_rng(), rehearsal:
         shadow = parallelize(_shadow(model), mesh, plan, stages=stages)
         pipeline = shadow.__dict__.get("_pipeline")
         meshes = [s.mesh for s in pipeline.stages] if pipeline else [mesh]
         steps = optimizer([p for p in shadow.parameters() if p.requires_grad])
-        loss = loss_of(shadow(*micro.inputs), *listed(place_batch(shadow, *micro.targets)) if micro.targets else ())
-        loss.backward()
-        del loss
-        worked = _Sums(rehearsal, meshes)
+        with deferred_sums(shadow):
+            loss = loss_of(shadow(*micro.inputs), *listed(place_batch(shadow, *micro.targets)) if micro.targets else ())
+            loss.backward()
+            del loss
+            worked = _Sums(rehearsal, meshes)
         steps.step()
         return worked, _Sums(rehearsal, meshes)
 

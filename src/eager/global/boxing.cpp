@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "autograd/accumulate.h"
+#include "autograd/node.h"
 #include "base/error.h"
 #include "core/read_guard.h"
 #include "core/visit.h"
@@ -293,9 +294,23 @@ Tensor whole_of(const Tensor& t) {
   return g ? boxing_op({t}, {text(g->place->value), std::string()}) : t;
 }
 
+/// The leaf's place, with the gradient's partial sums left where the leaf is the same on all ranks.
+static const Place* deferred_place(const Placement& gradient, const Placement& leaf) {
+  if (!(gradient.mesh == leaf.mesh)) return nullptr;
+  Placement p = leaf;
+  for (size_t a = 0; a < p.sbp.size(); ++a)
+    if (p.sbp[a] == broadcast() && gradient.sbp[a] == partial_sum()) p.sbp[a] = partial_sum();
+  return place_of(std::move(p));
+}
+
 static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
   const GlobalTensor* g = global_of(leaf);
   if (!g) return whole_of(gradient);
+  if (t_defer_sums && !g->gradient && gradient->global) {
+    const GradMeta* m = grad_meta(leaf);
+    const Place* p = deferred_place(global_of(gradient)->place->value, g->place->value);
+    if (p && m && m->hooks.empty() && m->post_hooks.empty()) return to_place(gradient, p);
+  }
   return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
 }
 

@@ -18,6 +18,10 @@ Tensor whole_of(const Tensor& t);                   // an ordinary tensor; itsel
 /// the value's own, because those would wait for it in vain. Returns what was set before.
 std::string set_apart(std::string work);
 
+/// While set, the gradient of a leaf without hooks stays the partial sum that it comes as: micro-batches add up on each rank, and who
+/// set it moves the sums afterwards.
+inline thread_local bool t_defer_sums = false;
+
 /// Runs `_boxing`, without the tape.
 void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out);
 
