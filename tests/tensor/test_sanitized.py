@@ -11,8 +11,14 @@ pytestmark = pytest.mark.skipif(not SANITIZED, reason="without the sanitizer mem
 
 
 @pytest.mark.parametrize("nbytes", [4, 100, 4 << 20])
-@pytest.mark.parametrize("place, report", [("x.data_ptr() + x.nbytes", "heap-buffer-overflow"), ("x.data_ptr() - 1", "heap-buffer-overflow"),
-                                           ("dead", "heap-use-after-free")])
+@pytest.mark.parametrize(
+    "place, report",
+    [
+        ("x.data_ptr() + x.nbytes", "heap-buffer-overflow"),
+        ("x.data_ptr() - 1", "heap-buffer-overflow"),
+        ("dead", "heap-use-after-free"),
+    ],
+)
 def test_a_write_outside_of_a_tensor_is_reported(nbytes, place, report):
     code = f"""
 import ctypes, headwater as hw
@@ -25,6 +31,12 @@ ctypes.memset({place}, 1, 1)
 print("outside", flush=True)
 """
     options = os.environ["ASAN_OPTIONS"].split(":log_path")[0]  # to stderr: this report is expected
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False,
-                          env={**os.environ, "ASAN_OPTIONS": options})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "ASAN_OPTIONS": options},
+    )
     assert done.returncode != 0 and done.stdout == "inside\n" and report in done.stderr
