@@ -1,4 +1,5 @@
-// Caching allocator. Freed blocks are kept by rounded size; those of 1 MiB and more are mapped.
+// Caching allocator. Freed blocks are kept by rounded size; those of 1 MiB and more are mapped. Under AddressSanitizer each
+// tensor is a block of the heap, exactly as long as asked for, so that a read behind its end or after its death is seen.
 #include "core/allocator.h"
 
 #include <malloc.h>
@@ -17,7 +18,13 @@
 namespace hw {
 
 static constexpr size_t kAlign = 64;
+#ifdef __SANITIZE_ADDRESS__
+static constexpr bool kSanitized = true;
+static constexpr size_t kLarge = ~size_t{0};
+#else
+static constexpr bool kSanitized = false;
 static constexpr size_t kLarge = size_t{1} << 20;
+#endif
 
 /// Sizes are rounded so that blocks are reused: to 64 bytes up to 1 KiB, then to an eighth of the power of two below.
 static size_t rounded(size_t bytes) {
@@ -55,8 +62,13 @@ struct Cache {
     for (auto& [size, list] : large_blocks) give_back(list, size);
     cached = 0;
   }
-  /// From the system. Large blocks are mapped, so that giving them back lowers the resident size at once.
-  static void* obtain(size_t size) {
+  /// `bytes` from the system, for a block of `size`. Large blocks are mapped, so that giving them back lowers the resident
+  /// size at once.
+  static void* obtain(size_t size, size_t bytes) {
+    if (kSanitized) {
+      void* exact = nullptr;
+      return posix_memalign(&exact, kAlign, bytes) == 0 ? exact : nullptr;
+    }
     if (size < kLarge) return std::aligned_alloc(kAlign, size);
     void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return nullptr;
@@ -98,10 +110,10 @@ void* allocate(size_t bytes) {
   if (p) {
     ++c.stats.cache_hits;
   } else {
-    p = Cache::obtain(size);
+    p = Cache::obtain(size, bytes);
     if (!p) {
       c.give_back_all();
-      p = Cache::obtain(size);
+      p = Cache::obtain(size, bytes);
     }
     if (!p)
       fail(ErrorKind::Memory, "out of memory: ", bytes, " bytes were asked for while ", c.stats.allocated,
@@ -124,7 +136,7 @@ void deallocate(void* p, size_t bytes) noexcept {
   c.stats.allocated -= static_cast<int64_t>(size);
   if (tracing()) [[unlikely]]
     trace_memory(-static_cast<int64_t>(size), c.stats.allocated);
-  if (c.cached + size > c.cache_limit) return c.release(p, size);
+  if (kSanitized || c.cached + size > c.cache_limit) return c.release(p, size);
   c.blocks(size).push_back(p);
   c.cached += size;
 }
