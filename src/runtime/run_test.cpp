@@ -4,68 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <thread>
 
 #include "chain/chain.h"
 #include "core/tensor.h"
 #include "plan/sample_plan.h"
 #include "plan/stream/analysis.h"
 #include "plan/stream/random_plan.h"
+#include "runtime/sample_actors.h"
 
 namespace hw {
 namespace {
 
 using State = StreamRun::State;
-
-struct Number : RefCounted {
-  explicit Number(int64_t v) : value(v) { ++alive; }
-  ~Number() override { --alive; }
-  int64_t value;
-  static inline std::atomic<int64_t> alive{0};
-};
-
-int64_t number_of(const Payload& p) { return p ? static_cast<const Number&>(*p).value : 0; }
-
-/// Any callable that takes a FiringView& and gives a Fired.
-template <class F>
-class Called final : public Behaviour {
- public:
-  explicit Called(F f) : f_(std::move(f)) {}
-  Fired fire(FiringView& firing) override { return f_(firing); }
-
- private:
-  F f_;
-};
-template <class F>
-ActorBinding calls(F f) {
-  ActorBinding b;
-  b.call = make_ref<Called<F>>(std::move(f));
-  return b;
-}
-
-/// Gives 0, 1, ... below `count`; -1: without end.
-ActorBinding counting(int64_t count) {
-  return calls([count](FiringView& f) -> Fired {
-    if (f.number == count) return {Fired::How::End};
-    for (Payload& o : f.outputs) o = make_ref<Number>(f.number);
-    return {};
-  });
-}
-
-void pause(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
-/// The sum of what it reads, after a pause.
-ActorBinding adding(double seconds = 0) {
-  return calls([seconds](FiringView& f) -> Fired {
-    if (seconds > 0) pause(seconds);
-    int64_t sum = 0;
-    for (const Payload& in : f.inputs) sum += number_of(in);
-    for (Payload& o : f.outputs) o = make_ref<Number>(sum);
-    return {};
-  });
-}
 
 /// Stages one after the other, each on a stream of its own, "source" to "sink".
 StreamPlan line_of(int32_t stages, int32_t count) {
@@ -336,52 +287,6 @@ TEST(Runtime, WrongBindingsAreNamed) {
   p.actors[1].kind = "fly";
   EXPECT_NE(message(p, {counting(1), {}}).find("'fly', which is none; there are: "), std::string::npos);
   EXPECT_NE(message(line_of(2, 0), {counting(1), adding()}).find("free copy of 'r1'"), std::string::npos);
-}
-
-/// Random plans, ended in random ways at random moments. HEADWATER_STRESS_SECONDS makes it last longer.
-TEST(Runtime, StressNeitherHangsNorLeaks) {
-  const char* setting = std::getenv("HEADWATER_STRESS_SECONDS");
-  const double seconds = setting ? std::atof(setting) : 2;
-  std::mt19937 random(static_cast<unsigned>(seconds));
-  const int64_t before = Number::alive;
-  const auto began = std::chrono::steady_clock::now();
-  int rounds = 0;
-  while (std::chrono::steady_clock::now() - began < std::chrono::duration<double>(seconds)) {
-    RandomPlanOptions o;
-    o.most_count = 4;
-    const StreamPlan plan = random_plan(random, o);
-    if (!refusal(plan).empty()) continue;
-    ++rounds;
-    const int how = static_cast<int>(random() % 5);
-    const auto culprit = static_cast<size_t>(random() % plan.actors.size());
-    const auto when = static_cast<int64_t>(random() % 60);
-    const bool sleeps = random() % 4 == 0;
-    std::vector<ActorBinding> bindings(plan.actors.size());
-    for (size_t a = 0; a < bindings.size(); ++a) bindings[a] = adding(sleeps && random() % 2 ? 1e-5 : 0);
-    if (how == 0)  // a fault
-      bindings[culprit] = calls([when](FiringView& f) -> Fired {
-        check(f.number < when, "on purpose");
-        for (Payload& p : f.outputs) p = make_ref<Number>(1);
-        return {};
-      });
-    if (how == 1) bindings[culprit] = counting(when);  // an end in the middle
-    RunOptions options;
-    options.record = random() % 2;
-    options.most_firings = how < 3 ? 60 : -1;
-    StreamRun run(plan, bindings, options);
-    if (how == 3) pause(1e-6 * static_cast<double>(random() % 2000)), run.stop();
-    if (how == 4) continue;  // gone at once
-    const State s = run.wait(60);
-    ASSERT_NE(s, State::Running) << write_stream_plan(plan) << run.at_work();
-    if (how == 0) {
-      ASSERT_TRUE(s == State::Failed) << static_cast<int>(s);
-    }
-    if (how == 1 || how == 2) {
-      ASSERT_TRUE(s == State::Finished) << write_stream_plan(plan);
-    }
-  }
-  EXPECT_EQ(Number::alive, before);
-  EXPECT_GT(rounds, 10);
 }
 
 }  // namespace
