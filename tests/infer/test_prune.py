@@ -257,6 +257,20 @@ def test_reductions_give_the_same_bits(tmp_path, own_kernels):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_c_program_feeds_pixels(tmp_path, own_kernels):
+    """Raw bytes N H W C in, the scores of the model out: preprocessing is in the file."""
+    model, _ = digits()
+    step = hw.infer.Preprocess(resize=10, crop=8, channels=(1,), mean=0.5, std=0.25)
+    x = hw.from_numpy(np.random.default_rng(0).integers(0, 256, (1, 20, 24, 3), dtype=np.uint8))
+    hw.freeze(model, x, tmp_path / "m.hwm", preprocess=step)
+    _, program = build([tmp_path / "m.hwm"], tmp_path / "out", os.uname().machine)
+    with hw.no_grad():
+        want = model(step(x)).numpy().ravel()
+    np.testing.assert_allclose(outputs(program, tmp_path / "m.hwm", [x]), want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_several_models_in_one_runtime(tmp_path, own_kernels):
     from tests.infer.test_freeze import MODELS
