@@ -138,6 +138,7 @@ nb::list used_kernels(const FrozenModel& model, const std::string& isa) {
     d["kernels"] = c.kernels;
     d["functor"] = c.functor;
     d["compute"] = static_cast<int>(c.compute);
+    d["reduction"] = c.reduction;
     std::vector<int> dtypes;
     for (DType t : c.dtypes) dtypes.push_back(static_cast<int>(t));
     d["dtypes"] = dtypes;

@@ -119,6 +119,30 @@ def test_elementwise_loops_are_those_of_the_model(tmp_path):
     check_includes(tmp_path / "out")
 
 
+class Reductions(nn.Module):
+    def forward(self, x, n, h):
+        many = (x.sum(0), x.mean(), x.amax(1), x.prod(1), x.std(1), x.logsumexp(0), hw.linalg.vector_norm(x, 1, dim=1), (x > 0).any(1))
+        return (*many, n.sum(1), x.double().amin(0), h.sum(1), h.amax())
+
+
+def reductions():
+    hw.manual_seed(0)
+    return Reductions(), (hw.randn(40, 50), hw.arange(60).reshape(3, 20), hw.randn(4, 100).half())
+
+
+def test_reductions_and_tracing_are_those_of_the_model(frozen, tmp_path):
+    model, inputs = reductions()
+    hw.freeze(model, inputs, tmp_path / "m.hwm")
+    selection = prune([tmp_path / "m.hwm"], tmp_path / "out")
+    assert len(selection.reductions) == 9  # halves are reduced in f32, as the others are
+    kept = (tmp_path / "out/src/backends/cpu/reduce/kept.h").read_text()
+    assert kept.count("compute == DType::F64") == 1 and "in == DType::F16" in kept and "BF16" not in kept
+    assert not (tmp_path / "out/src/base/trace.cpp").exists()
+    assert "constexpr bool tracing() { return false; }" in (tmp_path / "out/src/base/trace.h").read_text()
+    check_includes(tmp_path / "out")
+    assert prune([frozen], tmp_path / "none").reductions == set()
+
+
 def test_mistakes_have_words(frozen, tmp_path, capsys):
     (tmp_path / "full").mkdir()
     (tmp_path / "full/x").write_text("")
@@ -210,12 +234,40 @@ def test_mobilenet_v2_on(target, tmp_path, own_kernels):
     hw.freeze(model, x, tmp_path / "m.hwm")
     code, program = build([tmp_path / "m.hwm"], tmp_path / "out", target)
     if target != "riscv64":
-        assert code <= 400_000
+        assert code <= 350_000
     want = hw.infer.load(tmp_path / "m.hwm")(x).numpy().ravel()
     have = outputs(program, tmp_path / "m.hwm", [x])
     if target == os.uname().machine:
         assert have.tobytes() == want.tobytes()
     np.testing.assert_allclose(have, want, rtol=0, atol=1e-4 * float(np.abs(want).max()))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_reductions_give_the_same_bits(tmp_path, own_kernels):
+    model, inputs = reductions()
+    hw.freeze(model, inputs, tmp_path / "m.hwm")
+    _, program = build([tmp_path / "m.hwm"], tmp_path / "out", os.uname().machine)
+    want = b"".join(t.numpy().tobytes() for t in hw.infer.load(tmp_path / "m.hwm")(*inputs))
+    result = subprocess.run(
+        [*program, str(tmp_path / "m.hwm")], input=b"".join(x.numpy().tobytes() for x in inputs), capture_output=True
+    )
+    assert result.returncode == 0, result.stderr.decode()
+    assert result.stdout == want
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_c_program_feeds_pixels(tmp_path, own_kernels):
+    """Raw bytes N H W C in, the scores of the model out: preprocessing is in the file."""
+    model, _ = digits()
+    step = hw.infer.Preprocess(resize=10, crop=8, channels=(1,), mean=0.5, std=0.25)
+    x = hw.from_numpy(np.random.default_rng(0).integers(0, 256, (1, 20, 24, 3), dtype=np.uint8))
+    hw.freeze(model, x, tmp_path / "m.hwm", preprocess=step)
+    _, program = build([tmp_path / "m.hwm"], tmp_path / "out", os.uname().machine)
+    with hw.no_grad():
+        want = model(step(x)).numpy().ravel()
+    np.testing.assert_allclose(outputs(program, tmp_path / "m.hwm", [x]), want, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.slow

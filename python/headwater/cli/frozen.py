@@ -185,6 +185,8 @@ def _print(model: Any, loaded: float, times: dict[str, float], memory: dict[str,
         f"  weights {size_text(memory['weights'])}, working memory {size_text(memory['working'])}, "
         f"most that the process held {size_text(memory['peak_process'])}"
     )
+    if "preprocess" in model.notes:
+        print(f"  takes pixels; in the file: {model.notes['preprocess']}")
     total = sum(row["microseconds"] for row in rows) or 1.0
     print(f"  {'operator':<24}{'kernel':<12}{'calls':>6}{'us':>11}{'part':>8}  slowest call at")
     for row in rows:

@@ -3,5 +3,6 @@ from __future__ import annotations
 
 from .freeze import FreezeError, freeze
 from .model import Memory, Model, load
+from .preprocess import Preprocess
 
-__all__ = ["FreezeError", "Memory", "Model", "freeze", "load"]
+__all__ = ["FreezeError", "Memory", "Model", "Preprocess", "freeze", "load"]

@@ -15,6 +15,7 @@ from ..compiler.origins import user_line
 from ..compiler.program import capture
 from ..compiler.session import CompileError
 from ..compiler.tree import flatten, is_array, rebuild
+from .preprocess import Preprocess, preprocessed
 
 _CLOSE = {hw.float16: 1e-2, hw.bfloat16: 5e-2}  # of the largest value; 1e-3 for the others
 _CLOSE_IN_INTEGERS = 5e-2  # values that lie between two steps go to either, and layers behind see that
@@ -34,6 +35,7 @@ def freeze(
     tests: bool = True,
     notes: Mapping[str, str] | None = None,
     name: str | None = None,
+    preprocess: Preprocess | Mapping[str, Preprocess] | None = None,
 ) -> bytes | None:
     """Compiles a model in eval mode, without gradients, and writes plan and weights into one file that needs no Python to run.
 
@@ -49,6 +51,8 @@ def freeze(
             is computed in integers: with what the frozen model makes of them, which is within 5 % of the largest value.
         notes: texts to keep with the model.
         name: of the model; by default that of its class or function.
+        preprocess: what is done to uint8 images first, to the first parameter or to those named. The example inputs are then pixels,
+            and so is what the frozen model takes; the note `preprocess` says what is done.
 
     Raises:
         FreezeError: for a model that cannot be captured, changes its state, draws random numbers, or whose frozen form does not
@@ -63,14 +67,19 @@ def freeze(
     calls = [_call_of(i) for i in (inputs if isinstance(inputs, list) else [inputs])]
     if not calls:
         raise ValueError("freeze() needs example inputs: a tensor, a tuple, a dict, or a list of these for several shapes")
+    function, steps = (model, {}) if preprocess is None else preprocessed(model, preprocess)
     with _as_deployed(model):
-        frozen = _Frozen(model, calls, name, output_names, packed, tests)
-    for key, value in (notes or {}).items():
+        frozen = _Frozen(function, calls, name, output_names, packed, tests)
+    for key, value in (_notes_of(steps) | dict(notes or {})).items():
         frozen.native.note(str(key), str(value))
     if path is None:
         return bytes(frozen.native.data())
     frozen.native.save(fspath(path))
     return None
+
+
+def _notes_of(steps: Mapping[str, Preprocess]) -> dict[str, str]:
+    return {"preprocess": "\n".join(f"{name}: {step.text()}" for name, step in steps.items())} if steps else {}
 
 
 @contextlib.contextmanager

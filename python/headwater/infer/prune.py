@@ -30,6 +30,8 @@ _INSTEAD = {
     "codegen/loop_code.h": "infer/pruned/plain_loops.cpp",
     "kernels/tuning/tuning.h": "infer/pruned/untuned.cpp",
 }
+# Files whose place another takes, under the same name.
+_REPLACED = {"base/trace.h": "infer/pruned/untraced.h"}
 # Headers that a file of another name and folder defines.
 _ELSEWHERE = {"kernels/loss/class_scores.h": "kernels/reference/class_scores.cpp"}
 _INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
@@ -71,6 +73,9 @@ class Sources:
                 name = path.relative_to(root).as_posix()
                 if path.suffix in (".h", ".cpp") and not name.endswith("_test.cpp") and "/stream/" not in name:
                     self.texts[name] = path.read_text()
+        for name, other in _REPLACED.items():
+            self.texts[name] = self.texts.pop(other)
+            del self.texts[name.removesuffix(".h") + ".cpp"]
         self.texts["op/check_plan.h"] = (root / "op/check_plan.h").read_text()
         self.includes = {name: _INCLUDE.findall(content) for name, content in self.texts.items()}
         self.kernels: dict[tuple[str, str], str] = {}  # (op, name) -> file
@@ -153,6 +158,7 @@ class Selection:
     kernels: set[tuple[str, str]] = field(default_factory=set)  # (op, name)
     functors: set[tuple[str, int]] = field(default_factory=set)  # (functor, dtype in which it computes)
     named: set[str] = field(default_factory=set)  # ops that run on functors of another name
+    reductions: set[tuple[int, int]] = field(default_factory=set)  # (kind, dtype in which it combines)
     dtypes: set[int] = field(default_factory=set)
 
     def add(self, native: Any, isa: str) -> None:
@@ -169,6 +175,8 @@ class Selection:
                 if call["functor"] != call["op"]:
                     self.named.add(call["op"])
             else:
+                if call["reduction"] >= 0:
+                    self.reductions.add((call["reduction"], call["compute"]))
                 self.kernels.update((call["op"], kernel) for kernel in call["kernels"])
 
 
@@ -221,10 +229,11 @@ def prune(
         selection.add(_C.FrozenModel.load(fspath(path)), isa)
     sources = Sources(root)
     files = select(sources, selection)
+    narrowed = {"core/visit.h": text.served, "backends/cpu/reduce/kept.h": text.kept_reductions}
     for name in sorted(files):
         (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
         content = sources.texts[name]
-        (folder / "src" / name).write_text(text.served(content, selection.dtypes) if name == "core/visit.h" else content)
+        (folder / "src" / name).write_text(narrowed[name](content, selection) if name in narrowed else content)
     _copy_others(root, third_party, folder)
     generated = {"pruned_model.cpp": text.known_calls(selection)}
     if selection.functors:

@@ -21,13 +21,30 @@ _ARCH = {
 }
 
 
-def served(visit: str, dtypes: set[int]) -> str:
-    """core/visit.h with the cases of the given dtypes alone: kernels hold code for no other."""
-    kept = {_DTYPES[dtype] for dtype in dtypes} | {"F32"}  # one at least, so that there is a type to return
+def served(visit: str, selection: Selection) -> str:
+    """core/visit.h with the cases of the models' dtypes alone: kernels hold code for no other."""
+    kept = {_DTYPES[dtype] for dtype in selection.dtypes} | {"F32"}  # one at least, so that there is a type to return
     cases = re.compile(r"^ *case DType::(\w+): return .*\n", re.MULTILINE)
     if {case[1] for case in cases.finditer(visit)} != set(_DTYPES):
         raise RuntimeError("core/visit.h is not laid out as `headwater prune` reads it: a line for each dtype")
     return cases.sub(lambda case: case[0] if case[1] in kept else "", visit)
+
+
+def kept_reductions(header: str, selection: Selection) -> str:
+    """backends/cpu/reduce/kept.h that names the models' reductions alone."""
+    kinds = [f"(int(kind) == {kind} && compute == DType::{_DTYPES[dtype]})" for kind, dtype in sorted(selection.reductions)]
+    halves = [f"in == DType::{name}" for name in ("F16", "BF16") if _DTYPES.index(name) in selection.dtypes]
+    kept, loaded = (" || ".join(terms) or "false" for terms in (kinds, halves))
+    answers = {
+        "reduction_kept(ReduceKind, DType) { return true; }":
+            f"reduction_kept([[maybe_unused]] ReduceKind kind, [[maybe_unused]] DType compute) {{\n  return {kept};\n}}",
+        "reduced_from(DType) { return true; }": f"reduced_from([[maybe_unused]] DType in) {{ return {loaded}; }}",
+    }  # fmt: skip
+    for all_of_them, some in answers.items():
+        if all_of_them not in header:
+            raise RuntimeError("backends/cpu/reduce/kept.h is not written as `headwater prune` reads it")
+        header = header.replace(all_of_them, some)
+    return header
 
 
 def known_calls(selection: Selection) -> str:

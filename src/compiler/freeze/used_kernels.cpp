@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kernels/elementwise/driver.h"
 #include "kernels/kernel.h"
+#include "kernels/reduce/plan.h"
 #include "plan/calls.h"
 
 namespace hw {
@@ -30,7 +31,7 @@ class Caller {
   explicit Caller(bool exact) : exact_(exact) {}
 
   UsedCall call(const PlanCall& c) const {
-    UsedCall used{call_digest(c), c.step.op, {}, {}, DType::None, {}};
+    UsedCall used{call_digest(c), c.step.op, {}, {}, DType::None, -1, {}};
     const KernelRequest request{c.step.op, c.inputs, c.outputs, c.step.attrs, c.step.compute};
     std::string reasons;
     for (const KernelEntry& e : kernel_candidates(c.step.op, DeviceType::CPU)) {
@@ -44,6 +45,7 @@ class Caller {
     }
     check(!used.kernels.empty(), c.step.op, " has no kernel but oneDNN's, which a pruned runtime does not hold",
           reasons);
+    if (used.functor.empty()) add_reduction(request, used);
     add_dtypes(c, used);
     return used;
   }
@@ -55,6 +57,12 @@ class Caller {
     if (!make_elementwise_plan(request, &find_elementwise, plan, why)) return;
     used.functor = plan.entry->op, used.compute = plan.entry->compute;
     used.dtypes.push_back(plan.entry->out);
+  }
+  static void add_reduction(const KernelRequest& request, UsedCall& used) {
+    ReduceRecipe recipe;
+    std::string why;
+    if (!reduce_recipe(request, recipe, why)) return;
+    used.reduction = static_cast<int>(recipe.kind), used.compute = recipe.compute;
   }
   static void add_dtypes(const PlanCall& c, UsedCall& used) {
     for (auto specs : {c.inputs, c.outputs})

@@ -15,8 +15,9 @@ struct UsedCall {
   std::string op;
   std::vector<std::string> kernels;  // by name: the one that serves, or all that may
   std::string functor;               // of an elementwise loop, which computes in `compute`
-  DType compute = DType::None;
-  std::vector<DType> dtypes;  // that pass through kernels
+  DType compute = DType::None;       // likewise of a reduction
+  int reduction = -1;                // its ReduceKind, of elements in `compute`
+  std::vector<DType> dtypes;         // that pass through kernels
 };
 
 /// Every call once, in the order of digests. `isa` is the instruction set of the machine that will run them; where it is not one of this

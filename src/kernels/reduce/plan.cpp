@@ -58,10 +58,10 @@ static bool norm_recipe(const KernelRequest& request, ReduceRecipe& r, std::stri
 }
 
 bool reduce_recipe(const KernelRequest& request, ReduceRecipe& r, std::string& why_not) {
+  if (request.inputs.empty() || request.outputs.empty()) return why_not = "not a reduction", false;
   const DType in = request.inputs[0].dtype, out = request.outputs[0].dtype;
   if (is_complex(in) && request.op == "_vector_norm") return why_not = "complex input", false;
   if (request.op == "_vector_norm") return norm_recipe(request, r, why_not);
-  r.axes = reduced_axes(request.attrs[0], request.inputs[0].ndim());
   r.compute = wide(out);
   if (request.op == "sum" || request.op == "mean") {
     r.kind = out == DType::Bool ? ReduceKind::Any : ReduceKind::Sum;
@@ -84,6 +84,7 @@ bool reduce_recipe(const KernelRequest& request, ReduceRecipe& r, std::string& w
   } else {
     return why_not = "not a reduction of one value per element", false;
   }
+  r.axes = reduced_axes(request.attrs[0], request.inputs[0].ndim());
   return true;
 }
 

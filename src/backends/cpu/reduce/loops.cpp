@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "backends/cpu/reduce/kept.h"
 #include "core/half.h"
 
 #include "kernels/simd/targets.h"
@@ -317,33 +318,49 @@ template <class F, class T>
 ReduceLoops made(DType in = DType::None) {
   ReduceLoops loops{&row<F, T>, nullptr, &columns<F, T>, &merge<F, T>, &clear<F, T>};
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<T, float> && reduced_from(DType::BF16))
     if (in == DType::BF16) loops.row16 = &row16<F, BFloat16>;
+  if constexpr (std::is_same_v<T, float> && reduced_from(DType::F16))
     if (in == DType::F16) loops.row16 = &row16<F, Half>;
-  }
 #endif
   return loops;
 }
 
-template <class T>
+/// The loops of F for elements of type T, if a build has them.
+template <ReduceKind kKind, class F, DType kCompute, class T>
+ReduceLoops kept(DType in = DType::None) {
+  if constexpr (reduction_kept(kKind, kCompute))
+    return made<F, T>(in);
+  else
+    return {};
+}
+
+template <DType D, class T>
 ReduceLoops find_as(ReduceKind kind, DType in = DType::None) {
+  using K = ReduceKind;
   if constexpr (std::is_same_v<T, bool>) {
-    if (kind == ReduceKind::Any || kind == ReduceKind::Max || kind == ReduceKind::Sum) return made<AnyOf, T>();
-    return kind == ReduceKind::All || kind == ReduceKind::Min || kind == ReduceKind::Prod ? made<AllOf, T>()
-                                                                                          : ReduceLoops();
+    switch (kind) {
+      case K::Any: return kept<K::Any, AnyOf, D, T>();
+      case K::Max: return kept<K::Max, AnyOf, D, T>();
+      case K::Sum: return kept<K::Sum, AnyOf, D, T>();
+      case K::All: return kept<K::All, AllOf, D, T>();
+      case K::Min: return kept<K::Min, AllOf, D, T>();
+      case K::Prod: return kept<K::Prod, AllOf, D, T>();
+      default: return {};
+    }
   } else {
-    if (kind == ReduceKind::Sum) return made<SumOf, T>(in);
-    if (kind == ReduceKind::Prod) return made<ProdOf, T>();
+    if (kind == K::Sum) return kept<K::Sum, SumOf, D, T>(in);
+    if (kind == K::Prod) return kept<K::Prod, ProdOf, D, T>();
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
-      if (kind == ReduceKind::Max) return made<MaxOf, T>(in);
-      if (kind == ReduceKind::Min) return made<MinOf, T>(in);
+      if (kind == K::Max) return kept<K::Max, MaxOf, D, T>(in);
+      if (kind == K::Min) return kept<K::Min, MinOf, D, T>(in);
     }
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) switch (kind) {
-        case ReduceKind::SumSquares: return made<SumSquaresOf, T>(in);
-        case ReduceKind::SumAbs: return made<SumAbsOf, T>();
-        case ReduceKind::CountNonzero: return made<CountOf, T>();
-        case ReduceKind::MaxAbs: return made<MaxAbsOf, T>();
-        case ReduceKind::MinAbs: return made<MinAbsOf, T>();
+        case K::SumSquares: return kept<K::SumSquares, SumSquaresOf, D, T>(in);
+        case K::SumAbs: return kept<K::SumAbs, SumAbsOf, D, T>();
+        case K::CountNonzero: return kept<K::CountNonzero, CountOf, D, T>();
+        case K::MaxAbs: return kept<K::MaxAbs, MaxAbsOf, D, T>();
+        case K::MinAbs: return kept<K::MinAbs, MinAbsOf, D, T>();
         default: break;
       }
     return {};
@@ -352,12 +369,12 @@ ReduceLoops find_as(ReduceKind kind, DType in = DType::None) {
 
 ReduceLoops find_loops(ReduceKind kind, DType compute, DType in) {
   switch (compute) {
-    case DType::Bool: return find_as<bool>(kind);
-    case DType::I64: return find_as<int64_t>(kind);
-    case DType::F32: return find_as<float>(kind, in);
-    case DType::F64: return find_as<double>(kind);
-    case DType::C64: return find_as<std::complex<float>>(kind);
-    case DType::C128: return find_as<std::complex<double>>(kind);
+    case DType::Bool: return find_as<DType::Bool, bool>(kind);
+    case DType::I64: return find_as<DType::I64, int64_t>(kind);
+    case DType::F32: return find_as<DType::F32, float>(kind, in);
+    case DType::F64: return find_as<DType::F64, double>(kind);
+    case DType::C64: return find_as<DType::C64, std::complex<float>>(kind);
+    case DType::C128: return find_as<DType::C128, std::complex<double>>(kind);
     default: return {};
   }
 }

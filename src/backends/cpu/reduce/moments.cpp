@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/reduce/kept.h"
 #include "backends/cpu/reduce/loops.h"
 #include "kernels/simd/targets.h"
 
@@ -219,17 +220,21 @@ struct LogSumExp {
   }
 };
 
-template <template <class> class Loops, class T>
+template <ReduceKind kKind, template <class> class Loops, class T>
 ReduceLoops made() {
   using L = Loops<T>;
-  return {&L::row, nullptr, &L::columns, &L::merge, &L::clear, &L::finish, L::kNumbers};
+  if constexpr (reduction_kept(kKind, std::is_same_v<T, float> ? DType::F32 : DType::F64))
+    return {&L::row, nullptr, &L::columns, &L::merge, &L::clear, &L::finish, L::kNumbers};
+  else
+    return {};
 }
 
 ReduceLoops find_loops(ReduceKind kind, DType compute) {
   const bool narrow = compute == DType::F32;
   if (!narrow && compute != DType::F64) return {};
-  if (kind == ReduceKind::Moments) return narrow ? made<Moments, float>() : made<Moments, double>();
-  return narrow ? made<LogSumExp, float>() : made<LogSumExp, double>();
+  constexpr ReduceKind kMoments = ReduceKind::Moments, kSums = ReduceKind::LogSumExp;
+  if (kind == kMoments) return narrow ? made<kMoments, Moments, float>() : made<kMoments, Moments, double>();
+  return narrow ? made<kSums, LogSumExp, float>() : made<kSums, LogSumExp, double>();
 }
 
 }  // namespace
