@@ -67,3 +67,25 @@ def test_text_of_a_tensor_that_outlived_its_capture(dtype):
         keeps(hw.ones(3, dtype=dtype))
     with pytest.raises(RuntimeError, match="outlived the capture"):
         repr(kept[0])
+
+
+def test_view_of_a_parameter_has_its_history():
+    """Alone, beside a loss, and beside a loss whose backward pass ran inside."""
+    for inside in (False, True):
+        for compiled in (False, True):
+            p = hw.ones(5, 2).requires_grad_()
+
+            def f(x, p=p, inside=inside):
+                loss = (p * x).sum()
+                if inside:
+                    loss.backward()
+                return p[1:], p.t(), loss.detach() if inside else loss
+
+            run = hw.compile(f) if compiled else f
+            for calls in range(1, 4):
+                tail, turned, loss = run(hw.ones(2))
+                assert tail.requires_grad and turned.requires_grad and not tail.is_leaf
+                (tail.sum() * 2 + turned[0].sum() * 3 + (0 if inside else loss)).backward()
+                assert p.grad.tolist() == [[4.0 * calls, calls]] + [[6.0 * calls, 3.0 * calls]] * 4
+                with hw.no_grad():
+                    assert tail.data_ptr() == p.data_ptr() + 8

@@ -145,6 +145,7 @@ def test_random_programs(first):
 
 def test_programs_that_differed_once():
     check(1067)  # an expanded gradient of batch norm ran in another kernel than a dense one
+    check(10273)  # two regions waited for each other by way of a third
 
 
 @pytest.mark.slow

@@ -222,7 +222,7 @@ void Capture::settle_flags() {
   histories_.clear();
   for (size_t i = 0; i < histories.size(); ++i) {
     const Flag& f = flags_[i];
-    if (!f.tensor->wrapper) continue;
+    if (!f.tensor->wrapper || views_.count(f.tensor.body())) continue;  // not from outside
     check_runtime(histories[i].requires_after == f.requires_grad, "requires_grad of ", f.tensor, " is ",
                   f.requires_grad ? "True" : "False",
                   " before the compiled function and not after it; change it outside");

@@ -38,6 +38,8 @@ class Former {
   bool returns_to(int32_t from, int32_t to) const;
   int64_t tile_bytes(const Region& r, size_t loops) const;
   std::vector<Axes> known_axes(const Node& n, int32_t region, size_t loops) const;
+  std::vector<int32_t> in_circles() const;
+  void break_circles();
   void find_outside();
   NodeId build_region(const Region& r);
   bool is_read(const Region& r) const;
@@ -82,7 +84,8 @@ std::vector<Axes> Former::known_axes(const Node& n, int32_t region, size_t loops
   return known;
 }
 
-/// Whether some value of `from` depends on a region by a path outside of it. Only nodes after its first member can.
+/// Whether some value of `from` depends on a region by a path outside of it. Nodes before its first member are taken not to; that a later
+/// member of a third region makes one of them wait for this one is left to break_circles.
 bool Former::reaches(std::span<const ValueId> from, int32_t region, NodeId except) const {
   const int32_t first = regions_[static_cast<size_t>(region)].first;
   ++mark_;
@@ -290,6 +293,49 @@ bool Former::is_read(const Region& r) const {
   return false;
 }
 
+/// Regions that wait for each other: what remains when everything that can be placed is.
+std::vector<int32_t> Former::in_circles() const {
+  const size_t nodes = g_.nodes.size();
+  const auto unit = [&](NodeId n) {
+    const int32_t r = region_of_[static_cast<size_t>(n)];
+    return r == kNone ? static_cast<size_t>(n) : nodes + static_cast<size_t>(r);
+  };
+  std::vector<std::vector<size_t>> readers(nodes + regions_.size());
+  std::vector<int32_t> waits(nodes + regions_.size(), 0);
+  for (NodeId id : g_.order)
+    for (ValueId v : g_.node(id).inputs) {
+      const NodeId p = v == kNone ? kNone : g_.values[static_cast<size_t>(v)].producer;
+      if (p == kNone || unit(p) == unit(id)) continue;
+      readers[unit(p)].push_back(unit(id));
+      ++waits[unit(id)];
+    }
+  std::vector<size_t> ready;
+  for (size_t u = 0; u < waits.size(); ++u)
+    if (waits[u] == 0) ready.push_back(u);
+  while (!ready.empty()) {
+    const size_t u = ready.back();
+    ready.pop_back();
+    for (size_t reader : readers[u])
+      if (--waits[reader] == 0) ready.push_back(reader);
+  }
+  std::vector<int32_t> left;
+  for (size_t r = 0; r < regions_.size(); ++r)
+    if (waits[nodes + r] > 0) left.push_back(static_cast<int32_t>(r));
+  return left;
+}
+
+/// Gives up the smallest region of those that wait for each other, until none does.
+void Former::break_circles() {
+  for (std::vector<int32_t> left = in_circles(); !left.empty(); left = in_circles()) {
+    Region& least = regions_[static_cast<size_t>(*std::min_element(left.begin(), left.end(), [&](int32_t a, int32_t b) {
+      return regions_[static_cast<size_t>(a)].members.size() < regions_[static_cast<size_t>(b)].members.size();
+    }))];
+    for (NodeId m : least.members) put(m, kNone);
+    least.members.clear();
+    least.dead = true;
+  }
+}
+
 void Former::find_outside() {
   outside_.assign(g_.values.size(), false);
   for (NodeId id : g_.order)
@@ -339,6 +385,7 @@ int Former::run() {
   seen_.assign(g_.nodes.size(), 0);
   for (size_t i = 0; i < g_.order.size(); ++i) position_[static_cast<size_t>(g_.order[i])] = static_cast<int32_t>(i);
   for (NodeId id : g_.order) visit(id);
+  break_circles();
   find_outside();
   std::vector<NodeId> made(regions_.size(), kNone);
   int count = 0;
