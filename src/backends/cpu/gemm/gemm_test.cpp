@@ -1,5 +1,6 @@
 // Matrix products: every kernel against the reference over odd sizes, layouts, dtypes, and empty operands.
 #include "kernels/compare_kernels.h"
+#include "kernels/isa.h"
 
 namespace hw {
 namespace {
@@ -111,6 +112,27 @@ TEST(Gemm, ReferenceServesIntegersAndComplex) {
     EXPECT_TRUE(prepare_kernel({"mm", in, out, none, dtype}, DeviceType::CPU, &chosen));
     EXPECT_EQ(chosen, "reference");
   }
+}
+
+// Rows of B a multiple of 2 KiB apart: oneDNN's gemm for AVX2 reads them in place at half its speed.
+TEST(Gemm, RowsThatCollideInTheCacheArePacked) {
+  if (isa_found() != Isa::AVX2) GTEST_SKIP() << "oneDNN has another product for this instruction set";
+  auto chosen = [](int64_t rows, int64_t columns, Dims order) {
+    std::vector<TensorSpec> in{spec(DType::F32, {rows, 512}), spec(DType::F32, {512, columns}, order)};
+    std::vector<TensorSpec> out{spec(DType::F32, {rows, columns})};
+    std::string name;
+    prepare_kernel({"mm", in, out, Attrs(), DType::F32}, DeviceType::CPU, &name);
+    return name;
+  };
+  if (chosen(64, 784, {0, 1}) != "onednn") GTEST_SKIP() << "built without oneDNN";
+  EXPECT_EQ(chosen(64, 512, {0, 1}), "simd");
+  EXPECT_EQ(chosen(64, 1024, {0, 1}), "simd");
+  EXPECT_EQ(chosen(64, 512, {1, 0}), "onednn");     // columns lie together: oneDNN packs
+  EXPECT_EQ(chosen(1024, 1024, {0, 1}), "onednn");  // so large that it packs
+  EXPECT_GT(
+      compare_kernels(
+          {"mm", {spec(DType::F32, {64, 512}), spec(DType::F32, {512, 1024})}, {spec(DType::F32, {64, 1024})}, {}, {}}),
+      0);
 }
 
 TEST(Gemm, WrongSizesAreNamed) {
