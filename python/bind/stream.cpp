@@ -224,8 +224,8 @@ void bind_stream(nb::module_& m) {
            })
       .def("add_register",
            [](StreamPlan& p, const std::string& name, int32_t producer, const std::vector<int32_t>& consumers,
-              int64_t bytes, int32_t count, bool fixed) {
-             p.registers.push_back({name, producer, consumers, bytes, count, fixed, 0});
+              int64_t bytes, int32_t count, bool fixed, int32_t initial) {
+             p.registers.push_back({name, producer, consumers, bytes, count, fixed, initial});
            })
       .def("set_seconds", [](StreamPlan& p, size_t actor, double seconds) { p.actors.at(actor).seconds = seconds; })
       .def("copies",

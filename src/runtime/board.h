@@ -40,6 +40,8 @@ class Board {
   void set_streams(int count) { streams_left_.store(count, std::memory_order_release); }
   /// Waits until all streams are through, at most `seconds`.
   bool wait(double seconds);
+  /// Lets go of what was sent and not taken, and of the fault's cause. After the streams are through.
+  void forget_values();
 
   struct ActorCounters {
     std::atomic<int64_t> fired{0}, busy{0};  // nanoseconds

@@ -165,6 +165,8 @@ bool StreamRun::join(double seconds) {
   if (!board_->wait(seconds)) return false;
   for (std::thread& t : threads_->threads)
     if (t.joinable()) t.join();
+  board_->forget_values();
+  if (outlet_ && outlet_has(*outlet_)) outlet_take(*outlet_);
   return true;
 }
 

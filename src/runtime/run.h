@@ -31,7 +31,7 @@ class StreamRun {
 
   /// Asks all streams to end after the firing they are at. From any thread.
   void stop();
-  /// Waits for the streams after stop(), at most `seconds`. False if some are in a firing still.
+  /// Waits for the streams after stop(), at most `seconds`, and lets go of all values and of the fault's cause. False if some are in a firing still.
   bool join(double seconds);
   /// Leaves threads that do not return to themselves: they end after their firing. For callers that must not wait.
   void abandon();

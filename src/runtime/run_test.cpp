@@ -210,6 +210,22 @@ TEST(Runtime, TheCallersThreadRunsTheOutlet) {
   EXPECT_EQ(Number::alive, before);
 }
 
+TEST(Runtime, ARunThatWasJoinedHoldsNoValues) {
+  StreamPlan p = line_of(3, 4);
+  p.actors[2].kind = "outlet";
+  RunOptions options;
+  options.caller_stream = 2;
+  const int64_t before = Number::alive;
+  StreamRun run(p, {counting(-1), adding(), {}}, options);
+  ASSERT_EQ(run.next(30), State::Item);  // and it stays there
+  while (run.register_stats()[1].most_held < 4) pause(0.001);
+  EXPECT_GT(Number::alive, before);
+  run.stop();
+  ASSERT_TRUE(run.join(30));
+  EXPECT_EQ(Number::alive, before);
+  EXPECT_GT(run.actor_stats()[0].fired, 0);
+}
+
 TEST(Runtime, AFaultReachesTheCaller) {
   StreamPlan p = line_of(2, 2);
   p.actors[1].kind = "outlet";

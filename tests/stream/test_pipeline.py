@@ -280,38 +280,3 @@ def test_the_process_ends(end, code):
         assert out == "[0, 1, 2]\n"
     if end == "busy":
         assert "ZeroDivisionError" in err
-
-
-def stress(seconds):
-    random = np.random.default_rng(0)
-    before, until, rounds = threads(), time.monotonic() + seconds, 0
-    while time.monotonic() < until:
-        rounds += 1
-        how, at = int(random.integers(4)), int(random.integers(30))
-
-        def work(x, how=how, at=at):
-            if how == 0 and x == at:
-                raise ValueError("on purpose")
-            return x
-
-        run = Pipeline(*[work] * int(random.integers(4)), copies=int(random.integers(1, 5)))(range(40))
-        try:
-            for x in run:
-                if how == 1 and x == at:
-                    run.close()
-                if how == 2 and x == at:
-                    break
-        except ValueError:
-            assert how == 0
-        del run
-    assert rounds > 5
-    assert threads() == before
-
-
-def test_stress():
-    stress(2)
-
-
-@pytest.mark.slow
-def test_long_stress():
-    stress(300)

@@ -1,7 +1,9 @@
 """Streams: stages that work at the same time, each on a thread of its own, with bounded memory between them."""
 from __future__ import annotations
 
-from .pipeline import Pipeline, Run, Stage, stage
+from .graph import Graph, Value
+from .pipeline import Pipeline, Stage, stage
 from .plan import StreamPlan, load_plan
+from .run import Run, RunRecord
 
-__all__ = ["Pipeline", "Run", "Stage", "StreamPlan", "load_plan", "stage"]
+__all__ = ["Graph", "Pipeline", "Run", "RunRecord", "Stage", "StreamPlan", "Value", "load_plan", "stage"]
