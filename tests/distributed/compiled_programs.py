@@ -36,8 +36,8 @@ def train(model, shape, plan, wrap, steps=3):
     """Losses, final parameters and the state of the optimiser of a few whole steps, and how often it was captured."""
     hw.manual_seed(3)
     rng = np.random.default_rng(1)
-    names = ("data", "model") if len(shape) == 2 else ("model" if plan == "tensor" else "data",)
-    net = hw.parallelize(model(), hw.mesh("cpu", shape, names=names), plan)
+    names = ("data", "model") if len(shape) == 2 else ({"tensor": "model", "stages": "pipe"}.get(plan, "data"),)
+    net = hw.parallelize(model(), hw.mesh("cpu", shape, names=names), "data" if plan == "stages" else plan)
     opt = hw.optim.AdamW(net.parameters(), lr=0.01)
 
     def step(x, y):
@@ -97,8 +97,30 @@ def results():
     return found
 
 
+def tables():
+    """Steps of an embedding table and a classifier that are split by rows: losses and parameters, eager and compiled."""
+    line, found = hw.mesh("cpu", 2), []
+    for wrap in (lambda f: f, hw.compile):
+        hw.manual_seed(0)
+        table = nn.Embedding(30, 8, sparse=True).to_global(line, hw.split(0))
+        classes = nn.PartialFC(8, 50, sample_rate=1.0).to_global(line, hw.split(0))
+        opt = hw.optim.SGD([*table.parameters(), *classes.parameters()], lr=0.1)
+
+        def step(ids, y, table=table, classes=classes, opt=opt):
+            loss = classes(table(ids), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            return loss
+
+        run = wrap(step)
+        ids, y = (hw.randint(0, n, (6,)).to_global(line, hw.split(0)) for n in (30, 50))
+        found.append([*(run(ids, y).item() for _ in range(3)), *(bits(p) for p in (table.weight, *classes.parameters()))])
+    return found
+
+
 def everything(cases):
-    return steps(cases), gradients_outside(), results()
+    return steps(cases), gradients_outside(), results(), tables()
 
 
 def line_is_cut():

@@ -226,6 +226,18 @@ def test_what_cannot_be_captured_says_so_and_leaves_things_as_they_were():
     same(row + 1, x[0] + 1)
 
 
+def test_micro_batches_of_stages_and_samples_of_classes_are_called_outside():
+    net = hw.parallelize(mlp(), hw.mesh("cpu", 2, names=("pipe",)), "data")
+    x, y = hw.randn(4, 8), hw.randn(4, 4)
+    step = hw.compile(lambda x, y: hw.accumulate(net, nn.functional.mse_loss, x, y, micro_batches=2))
+    with pytest.raises(hw.CompileError, match="with stages works inside hw.compile as a plain call.*outside of the compiled function"):
+        step(x, y)
+    same(hw.compile(lambda x: net(x))(x), net(x))
+    classes = nn.PartialFC(8, 50, sample_rate=0.5).to_global(LINE, S(0))
+    with pytest.raises(hw.CompileError, match="how many classes a sample has.*outside of the compiled function.*sample_rate=1"):
+        hw.compile(lambda x, y: classes(x, y))(x.to_global(LINE, B), hw.randint(0, 50, (4,)).to_global(LINE, B))
+
+
 def test_a_capture_that_fails_leaves_parameters_and_gradients():
     hw.manual_seed(0)
     net = hw.parallelize(mlp(), hw.mesh("cpu", 2, names=("data",)), "zero2")

@@ -6,15 +6,15 @@ import subprocess
 import sys
 
 import pytest
-from compiled_programs import everything, gradients_outside, line_is_cut, results, steps
+from compiled_programs import everything, gradients_outside, line_is_cut, results, steps, tables
 from pipe_processes import run
 from ranks import PROGRAMS, ROOT, environment, needs_mpi
 
 from headwater.cli.launch import find_mpirun, mpirun_command
 
-CASES = [("mlp", (2,), "data"), ("mlp", (2,), "zero1"), ("gpt", (2,), "tensor")]
+CASES = [("mlp", (2,), "data"), ("mlp", (2,), "zero1"), ("gpt", (2,), "tensor"), ("mlp", (2,), "stages")]
 MORE = [("gpt", (2,), "data"), ("mlp", (2,), "zero2"), ("gpt", (2,), "zero3"), ("gpt", (2,), "zero1")]
-FOUR = [("mlp", (4,), "data"), ("gpt", (4,), "zero1"), ("gpt", (4,), "tensor"), ("gpt", (2, 2), "tensor+zero1")]
+FOUR = [("mlp", (4,), "data"), ("gpt", (4,), "zero1"), ("gpt", (4,), "tensor"), ("gpt", (2, 2), "tensor+zero1"), ("mlp", (4,), "stages")]
 
 
 def under_mpi(count, argument):
@@ -35,10 +35,10 @@ def check(found, here):
 
 
 def test_two_processes_have_the_bits_of_eager_mode_and_of_one_process():
-    here, gradients, values = alone(CASES), gradients_outside(), results()
+    here, others = alone(CASES), (gradients_outside(), results(), tables())
     for found in run(2, everything, CASES, ranks=2):
         check(found[0], here)
-        for got, want in ((found[1], gradients), (found[2], values)):
+        for got, want in zip(found[1:], others, strict=True):
             assert got[0::2] == got[1::2] == want[0::2]
 
 

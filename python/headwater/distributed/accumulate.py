@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import headwater as hw
-from headwater import nn
+from headwater import nn, recording
 
 from .placing import placed
 from .schedule import Task, one_forward_one_backward
@@ -86,6 +86,11 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
     scaled = (lambda loss: loss) if scaler is None else scaler.scale
     pipeline: Pipeline | None = model.__dict__.get("_pipeline")
     if pipeline is not None:
+        if recording.current is not None:
+            raise RuntimeError(
+                "hw.accumulate: a model with stages works inside hw.compile as a plain call, model(x), but not in micro-batches, which "
+                "processes take in turns. Call hw.accumulate outside of the compiled function"
+            )
         return _Run(pipeline, loss_of, micros, scaled).run(tuple(m.training for m in model.modules()))
     place = model.__dict__.get("_batch_place")
     total: hw.Tensor | None = None
