@@ -1,5 +1,7 @@
 """What test_compiled_processes.py runs in several processes: the same steps eager and compiled."""
 
+import os
+
 import numpy as np
 
 import headwater as hw
@@ -119,8 +121,18 @@ def tables():
     return found
 
 
+def frozen():
+    """What hw.freeze says of ranks in several processes."""
+    x = hw.ones(4, 4).to_global(hw.mesh("cpu", 2), hw.split(0))
+    try:
+        hw.freeze(lambda x: x.sum(0).relu(), (x,), os.devnull)
+    except hw.FreezeError as e:
+        return str(e)
+    return ""
+
+
 def everything(cases):
-    return steps(cases), gradients_outside(), results(), tables()
+    return steps(cases), gradients_outside(), results(), tables(), frozen()
 
 
 def line_is_cut():
