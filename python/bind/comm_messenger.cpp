@@ -27,19 +27,20 @@ class CommMessenger final : public Messenger {
   }
 
   void exchange(std::span<const Parcel> out, std::span<Parcel> in) override {
+    const nb::gil_scoped_acquire lock;  // programs on streams run without it
     const int tag = g_channel < 0 ? kTag : kTag - 1 - g_channel;
     std::vector<Request> requests;
     for (const Parcel& p : in)
-      for (const Tensor& t : p.pieces)
-        if (t.nbytes()) requests.push_back(comm_->recv(t.data(), t.nbytes(), p.process, tag));
+      for (const Parcel::Piece& piece : p.pieces)
+        if (piece.bytes) requests.push_back(comm_->recv(piece.data, piece.bytes, p.process, tag));
     for (const Parcel& p : out)
-      for (const Tensor& t : p.pieces)
-        if (t.nbytes()) {
-          Request r = comm_->send(t.data(), t.nbytes(), p.process, tag);
-          if (g_channel < 0)
+      for (const Parcel::Piece& piece : p.pieces)
+        if (piece.bytes) {
+          Request r = comm_->send(piece.data, piece.bytes, p.process, tag);
+          if (g_channel < 0 || !piece.owner.defined())
             requests.push_back(std::move(r));
           else
-            sent_.push_back({std::move(r), t});
+            sent_.push_back({std::move(r), piece.owner});
         }
     wait_for(requests);
     forget_sent();

@@ -151,15 +151,16 @@ class PythonMessenger final : public Messenger {
  public:
   explicit PythonMessenger(nb::callable f) : f_(std::move(f)) {}
   void exchange(std::span<const Parcel> out, std::span<Parcel> in) override {
+    const nb::gil_scoped_acquire lock;  // programs on streams run without it
     nb::dict sent, sizes;
     for (const Parcel& p : out) {
       std::string bytes;
-      for (const Tensor& t : p.pieces) bytes.append(static_cast<const char*>(t.data()), t.nbytes());
+      for (const Parcel::Piece& piece : p.pieces) bytes.append(static_cast<const char*>(piece.data), piece.bytes);
       sent[nb::int_(p.process)] = nb::bytes(bytes.data(), bytes.size());
     }
     for (const Parcel& p : in) {
       size_t size = 0;
-      for (const Tensor& t : p.pieces) size += t.nbytes();
+      for (const Parcel::Piece& piece : p.pieces) size += piece.bytes;
       sizes[nb::int_(p.process)] = size;
     }
     nb::dict got = nb::cast<nb::dict>(f_(sent, sizes));
@@ -168,9 +169,9 @@ class PythonMessenger final : public Messenger {
       check_runtime(bytes.size() == nb::cast<size_t>(sizes[nb::int_(p.process)]), "process ", p.process, " sent ",
                     bytes.size(), " bytes; the processes do not run the same program");
       const char* at = static_cast<const char*>(bytes.data());
-      for (const Tensor& t : p.pieces) {
-        std::memcpy(t.data(), at, t.nbytes());
-        at += t.nbytes();
+      for (const Parcel::Piece& piece : p.pieces) {
+        std::memcpy(piece.data, at, piece.bytes);
+        at += piece.bytes;
       }
     }
   }

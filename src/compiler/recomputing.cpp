@@ -64,6 +64,7 @@ bool Recomputing::find_chain(Choice& c) const {
     if (c.chain.size() == kLongest) return false;
     c.chain.push_back(id);
     const Node& n = g_.node(id);
+    if (n.op == "_exchange") return false;  // other processes send once
     cost += cost_of(g_, n);
     for (ValueId v : n.inputs) {
       if (v == kNone) continue;

@@ -26,6 +26,8 @@ class LocalRecorder {
   virtual void local(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) = 0;
   /// `view` of in[0] was made.
   virtual void local_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) = 0;
+  /// What `_exchange` writes to, one byte: it keeps exchanges in their order.
+  virtual const Tensor& token() = 0;
 };
 inline thread_local LocalRecorder* t_local_recorder = nullptr;
 

@@ -75,14 +75,3 @@ def refused():
 
 def several():
     return refused(), stages()
-
-
-def compiled():
-    """A compiled call whose ranks say nothing to each other; then one that needs an exchange, and eager mode after it failed."""
-    x = hw.arange(6.0).reshape(2, 3).to_global(hw.mesh("cpu", 2), hw.split(0))
-    doubled = hw.compile(lambda x: x * 2)(x).full().tolist()
-    try:
-        hw.compile(lambda x: x.sum(0).relu())(x)
-    except hw.CompileError as e:
-        return doubled, str(e), x.sum(0).relu().tolist()
-    return doubled, "", []

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import headwater as hw
-from headwater import nn
+from headwater import nn, recording
 
 from .deferred import deferred_sums
 from .placing import placed
@@ -88,6 +88,11 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
     pipeline: Pipeline | None = model.__dict__.get("_pipeline")
     with deferred_sums(model):
         if pipeline is not None:
+            if recording.current is not None:
+                raise RuntimeError(
+                    "hw.accumulate: a model with stages works inside hw.compile as a plain call, model(x), but not in micro-batches, which "
+                    "processes take in turns. Call hw.accumulate outside of the compiled function"
+                )
             return _Run(pipeline, loss_of, micros, scaled).run(tuple(m.training for m in model.modules()))
         place = model.__dict__.get("_batch_place")
         total: hw.Tensor | None = None

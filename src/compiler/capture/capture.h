@@ -146,6 +146,7 @@ class Capture final : public EagerInterpreter, public GradJournal, public LocalR
   void meet(const Tensor& global) override;
   void local(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) override;
   void local_view(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, const Tensor& view) override;
+  const Tensor& token() override;
 
  private:
   struct Geometry {
@@ -210,6 +211,7 @@ class Capture final : public EagerInterpreter, public GradJournal, public LocalR
   Tensors kept_;         // noted constants
   Tensors given_;        // by input: the argument itself, until finish()
   Tensors stand_ins_;    // by input
+  Tensor token_;         // of exchanges between processes, if there are any
   std::vector<Storage*> output_storages_;
   Tensors source_tensors_;
   std::vector<int32_t> source_gradients_;

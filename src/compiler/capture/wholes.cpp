@@ -104,6 +104,15 @@ bool Capture::on_ranks(const OpDef& op, std::span<const Tensor> in, const Attrs&
   return true;
 }
 
+/// State of the program alone: each exchange writes it, and reads what the one before wrote.
+const Tensor& Capture::token() {
+  if (token_.defined()) return token_;
+  token_ = Tensor::empty(Dims{1}, DType::U8);
+  *static_cast<uint8_t*>(token_.data()) = 0;
+  add_source_memory(token_, GraphSource::Kind::State, "exchanges");
+  return token_;
+}
+
 /// A gradient that is global, or of a global leaf: its parts are results.
 void Capture::settle_global(LeafGradient& g, const Tensor& after) {
   check_runtime(g.leaf->global && after->global, "the gradient of ", g.leaf, " was set to ", after,

@@ -38,6 +38,10 @@ int32_t Freezer::weight(const Tensor& t, const std::string& name) {
 namespace {
 
 void check_freezable(const ProgramParts& parts) {
+  for (NodeId n : parts.graph.order)
+    check(parts.graph.node(n).op != "_exchange",
+          "the model's ranks lie in several processes, but a frozen model is for one device; take what is on a mesh "
+          "whole first, with full()");
   check(gives_outputs_only(parts.graph), "the model changes its state when it is called, or sets gradients; ",
         "a frozen model does neither. Call eval() on what does it, or leave it out of the function");
   check(parts.graph.num_draws == 0, "the model draws random numbers, which a frozen model does not");

@@ -56,6 +56,16 @@ end)";
   EXPECT_EQ(after("recompute_cheap", waiting(loop, 40, "16384"), kTextOnly), "no change");
 }
 
+TEST(RecomputeCheap, NotWhatCameFromAnotherProcess) {
+  std::string g = waiting("relu(%3)", 40, "16384");
+  const std::string made = "%4: f32[16384, 1024] = relu(%3)\n", first = "%3: f32";
+  g.replace(g.find(made), made.size(),
+            "%91: u8[1], %4: f32[16384, 1024] = _exchange(%90, %3) "
+            "{to=[1], from=[1], shapes=[2, 16384, 1024], dtype=f32}\n");
+  g.insert(g.find(first), "state %90 exchanges: u8[1]\n");
+  EXPECT_EQ(after("recompute_cheap", g, kTextOnly), "no change");
+}
+
 TEST(RecomputeCheap, NotWhatIsUsedSoon) {
   EXPECT_EQ(after("recompute_cheap", waiting("relu(%3)", 4, "16384"), kTextOnly), "no change");
 }

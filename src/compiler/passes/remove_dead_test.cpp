@@ -33,5 +33,20 @@ TEST(RemoveDead, DropsConstantsAndRenumbersSources) {
             "input %0: f32[3]\n%1: f32[3] = exp(%0)\nupdate %0 <- %1\n");
 }
 
+constexpr const char* kExchanges = R"(state %0 exchanges: u8[1]
+input %1 x: f32[3]
+%2: u8[1], %3: f32[2] = _exchange(%0, %1) {to=[1], from=[1], shapes=[1, 2], dtype=f32}
+%4: u8[1], %5: f32[2] = _exchange(%2, %1) {to=[1], from=[1], shapes=[1, 2], dtype=f32}
+%6: u8[1] = _exchange(%4, %1, %1) {to=[1, 2], from=[], shapes=[], dtype=f32}
+%7: f32[2] = exp(%3)
+update %0 <- %6
+)";
+
+TEST(RemoveDead, KeepsWhatOtherProcessesWaitFor) {
+  EXPECT_EQ(after("remove_dead", kExchanges, {{}, 0, false}),
+            text(std::string_view(kExchanges).substr(0, text(kExchanges).find("%7")), "update %0 <- %6\n"));
+  EXPECT_EQ(after("merge_equal", kExchanges, {{}, 0, false}), "no change");
+}
+
 }  // namespace
 }  // namespace hw

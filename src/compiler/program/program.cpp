@@ -10,6 +10,7 @@
 #include "core/allocator.h"
 #include "core/generator.h"
 #include "core/read_guard.h"
+#include "eager/global/exchange.h"
 #include "eager/global/global_tensor.h"
 
 namespace hw {
@@ -314,6 +315,18 @@ Tensor Program::returned(const Capture::Returned& r, std::span<const Tensor> val
   return made;
 }
 
+void Program::launch(const ChainInputs& in, void* work) {
+  try {
+    if (timing_)
+      times_ = chain_.run_timed(in, work);
+    else
+      chain_.run(in, work);
+  } catch (const Error&) {
+    rethrow_failed_exchange();  // with the words of eager mode: the first cause of all ranks
+    throw;
+  }
+}
+
 Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> host) {
   check_runtime(static_cast<int32_t>(host.size()) == plan().num_host, "the program needs ", plan().num_host,
                 " host numbers, got ", host.size());
@@ -337,10 +350,7 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
     g.set_state(g.seed(), g.draws() + static_cast<uint64_t>(draws));
   }
   void* work = workspace_->at_least(chain_.memory_bytes());
-  if (timing_)
-    times_ = chain_.run_timed(in, work);
-  else
-    chain_.run(in, work);
+  launch(in, work);
   for (size_t i = 0; i < sources_.size(); ++i)
     if (plan().sources[i].written) source(i, inputs)->storage->bump_version();
   for (const ProgramWhole& w : wholes_)

@@ -103,6 +103,7 @@ class Program {
 
   Chain planned(const ProgramParts& parts, const PipelineOptions& options);
   const Tensor& source(size_t i, std::span<const Tensor> inputs) const;
+  void launch(const ChainInputs& in, void* work);
   std::string whole_problem() const;
   Tensor returned(const Capture::Returned& r, std::span<const Tensor> values, std::span<const Tensor> inputs) const;
   Tensor result_tensor(int32_t result, const std::vector<Ref<Storage>>& memory) const;

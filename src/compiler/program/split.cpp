@@ -22,6 +22,7 @@ class Splitter {
   SplitParts run();
 
  private:
+  void find_exchanges();
   void make_backward();
   void make_forward();
   ValueId import(ValueId v);
@@ -31,6 +32,12 @@ class Splitter {
   const ProgramParts& joint_;
   const size_t boundary_, num_returned_, num_outputs_;  // of the forward pass: what it returns, and values of that
   const int32_t arguments_;
+  /// What exchanges between processes write: the source, what it holds after the forward pass and at the end. kNone: there are none.
+  struct Token {
+    int32_t source = kNone;
+    ValueId after_forward = kNone, at_end = kNone;
+  };
+  Token token_;
   SplitParts parts_;
   std::vector<ValueId> map_;      // joint value -> backward value
   std::vector<bool> in_forward_;  // by node
@@ -99,6 +106,20 @@ void Splitter::copy_node(NodeId id, Graph& to) {
   for (size_t i = 0; i < n.outputs.size(); ++i) map_[static_cast<size_t>(n.outputs[i])] = to.node(made).outputs[i];
 }
 
+/// Both passes have the token as state of their own. The order between them is that of the calls.
+void Splitter::find_exchanges() {
+  for (size_t i = 0; i < joint_.graph.order.size(); ++i) {
+    const Node& n = joint_.graph.node(joint_.graph.order[i]);
+    if (n.op != "_exchange") continue;
+    if (token_.source == kNone) {
+      token_.source = joint_.graph.source_of(n.inputs[0]);
+      token_.after_forward = n.inputs[0];
+    }
+    token_.at_end = n.outputs[0];
+    if (i < boundary_) token_.after_forward = n.outputs[0];
+  }
+}
+
 void Splitter::make_backward() {
   const Graph& joint = joint_.graph;
   Graph& g = parts_.backward.graph;
@@ -109,6 +130,8 @@ void Splitter::make_backward() {
   const std::span<const Capture::Output> results(joint_.outputs.begin() + static_cast<std::ptrdiff_t>(num_outputs_),
                                                  joint_.outputs.end());
   for (const Capture::Output& o : results) needed[static_cast<size_t>(o.value)] = true;
+  const bool exchanges = token_.at_end != token_.after_forward;
+  if (exchanges) needed[static_cast<size_t>(token_.at_end)] = true;  // others need what this process sends
   std::vector<NodeId> keep;
   for (size_t i = joint.order.size(); i-- > boundary_;) {
     const Node& n = joint.node(joint.order[i]);
@@ -122,6 +145,8 @@ void Splitter::make_backward() {
   for (size_t i = 0; i < joint.sources.size(); ++i)
     if (joint_.sources[i].input >= arguments_)
       map_[static_cast<size_t>(joint.sources[i].value)] = import_source(static_cast<int32_t>(i));
+  if (exchanges) map_[static_cast<size_t>(token_.after_forward)] = import_source(token_.source);
+  const auto token_source = static_cast<int32_t>(g.sources.size()) - 1;
   for (size_t i = keep.size(); i-- > 0;) copy_node(keep[i], g);
   int32_t group = 0;
   for (const Capture::Output& from : results) {
@@ -130,6 +155,7 @@ void Splitter::make_backward() {
     parts_.backward.outputs.push_back(o);
     g.results.push_back({GraphResult::Kind::Output, o.value, group++});
   }
+  if (exchanges) g.results.push_back({GraphResult::Kind::Update, import(token_.at_end), token_source});
   for (size_t i = num_returned_; i < joint_.returned.size(); ++i) {
     Capture::Returned r = joint_.returned[i];
     r.first -= static_cast<int32_t>(num_outputs_);
@@ -177,6 +203,7 @@ void Splitter::make_forward() {
   }
   for (GraphResult r : joint_.graph.results) {
     if (r.kind == GraphResult::Kind::Output) continue;
+    if (r.kind == GraphResult::Kind::Update && r.source == token_.source) r.value = token_.after_forward;
     r.source = renumbered[static_cast<size_t>(r.source)];
     g.results.push_back(r);
   }
@@ -186,6 +213,7 @@ SplitParts Splitter::run() {
   map_.assign(joint_.graph.values.size(), kNone);
   in_forward_.assign(joint_.graph.nodes.size(), false);
   for (size_t i = 0; i < boundary_; ++i) in_forward_[static_cast<size_t>(joint_.graph.order[i])] = true;
+  find_exchanges();
   make_backward();
   make_forward();
   // Arguments of backward: gradients, saved values, arguments of the function.

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "core/read_guard.h"
 #include "core/visit.h"
+#include "eager/global/exchange.h"
 #include "eager/global/rehearsal.h"
 #include "eager/global/world.h"
 #include "eager/global_hook.h"
@@ -129,36 +130,35 @@ class Step {
   void exchange() {
     const World& w = world();
     if (w.processes == 1) return;
-    check_runtime(!t_local_recorder, "hw.compile does not capture what processes say to each other yet, as in moving ",
-                  list_.source, " to ", list_.target,
-                  "; call the function without it, or host all ranks in one process");
-    std::vector<Parcel> out(static_cast<size_t>(w.processes)), in(static_cast<size_t>(w.processes));
-    std::vector<std::pair<size_t, int>> sent;  // first transfer of its kind, to which process
+    std::vector<Sent> sent;
+    std::vector<Expected> expected;
+    std::vector<std::pair<size_t, int>> moved;  // first transfer of its kind, to which process
+    std::vector<size_t> same_as(list_.transfers.size(), SIZE_MAX), come;
     for (size_t i = 0; i < list_.transfers.size(); ++i) {
       const Transfer& t = list_.transfers[i];
       const int from = sender(t), to = receiver(t);
       if (from == to || (from != w.process && to != w.process)) continue;
-      auto same = [&](const std::pair<size_t, int>& s) {
-        return s.second == to && list_.transfers[s.first].from == t.from && list_.transfers[s.first].box == t.box;
+      auto same = [&](const std::pair<size_t, int>& m) {
+        return m.second == to && list_.transfers[m.first].from == t.from && list_.transfers[m.first].box == t.box;
       };
-      auto before = std::find_if(sent.begin(), sent.end(), same);
-      if (before != sent.end()) {
-        pieces_[i] = pieces_[before->first];
+      auto before = std::find_if(moved.begin(), moved.end(), same);
+      if (before != moved.end()) {
+        same_as[i] = before->first;
         continue;
       }
-      sent.push_back({i, to});
+      moved.push_back({i, to});
       if (to == w.process) {
-        pieces_[i] = Tensor::empty(dims_of(t.box), dtype_);
-        in[static_cast<size_t>(from)].pieces.push_back(pieces_[i]);
+        expected.push_back({dims_of(t.box), from});
+        come.push_back(i);
       } else {
         const Tensor p = piece(t);
-        out[static_cast<size_t>(to)].pieces.push_back(p.contiguous() ? p : cloned(p));
+        sent.push_back({p.contiguous() ? p : cloned(p), to});
       }
     }
-    for (size_t p = 0; p < out.size(); ++p) out[p].process = in[p].process = static_cast<int>(p);
-    std::erase_if(out, [](const Parcel& p) { return p.pieces.empty(); });
-    std::erase_if(in, [](const Parcel& p) { return p.pieces.empty(); });
-    if (!out.empty() || !in.empty()) w.messenger->exchange(out, in);
+    const Tensors received = hw::exchange(sent, expected, dtype_);
+    for (size_t k = 0; k < come.size(); ++k) pieces_[come[k]] = received[k];
+    for (size_t i = 0; i < same_as.size(); ++i)
+      if (same_as[i] != SIZE_MAX) pieces_[i] = pieces_[same_as[i]];
   }
 
   /// What one rank of the target gets: `first`..`last` are its transfers.

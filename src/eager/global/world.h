@@ -8,10 +8,15 @@
 
 namespace hw {
 
-/// Contiguous tensors that go to one process or come from it, in an order that both know.
+/// What goes to one process or comes from it, in an order that both know.
 struct Parcel {
+  struct Piece {
+    void* data = nullptr;
+    size_t bytes = 0;
+    Tensor owner;  // whose memory it is; undefined: the caller's, who lends it until exchange() returns
+  };
   int process = 0;
-  std::vector<Tensor> pieces;
+  std::vector<Piece> pieces;
 };
 
 class Messenger {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import headwater as hw
-from headwater import _C, Tensor
+from headwater import _C, Tensor, recording
 from headwater.autograd import rows as by_rows
 from headwater.autograd.function import Function
 
@@ -144,6 +144,11 @@ def partial_margin_cross_entropy(
         raise TypeError("input is global, but weight is an ordinary tensor; place it with to_global(mesh, sbp)")
     draw = None
     if sample_rate < 1:
+        if recording.current is not None:
+            raise RuntimeError(
+                "partial_margin_cross_entropy: how many classes a sample has is known only when it is drawn, and hw.compile needs sizes "
+                "before that. Call it and the optimiser's step outside of the compiled function, or take all classes (sample_rate=1)"
+            )
         with hw.no_grad():
             draw = hw.empty((weight.shape[0],))
             if weight.is_global:
