@@ -14,6 +14,7 @@
 #include "compiler/freeze/freezer.h"
 #include "compiler/freeze/used_kernels.h"
 #include "core/read_guard.h"
+#include "infer/encrypted.h"
 #include "infer/session.h"
 
 namespace nb = nanobind;
@@ -95,6 +96,10 @@ int64_t weight_bytes(const FrozenModel& m) {
 }
 
 void bind_freezer(nb::module_& m) {
+  m.def("encrypt_frozen", [](const nb::bytes& file, const nb::bytes& key) {
+    const std::string out = infer::encrypt({file.c_str(), file.size()}, {key.c_str(), key.size()});
+    return nb::bytes(out.data(), out.size());
+  });
   nb::class_<Freezer>(m, "Freezer")
       .def("__init__",
            [](Freezer* f, std::string name, std::vector<std::string> inputs, std::vector<std::string> outputs,
@@ -156,6 +161,15 @@ void bind_models(nb::module_& m) {
                     if (data.size()) std::memcpy(copy->data(), data.c_str(), data.size());
                     return PyModel{make_ref<infer::LoadedModel>(std::move(copy))};
                   })
+      .def_static("load_encrypted",
+                  [](const std::string& path, const nb::bytes& key) {
+                    return PyModel{infer::LoadedModel::load(path, {key.c_str(), key.size()})};
+                  })
+      .def_static(
+          "from_encrypted",
+          [](const nb::bytes& data, const nb::bytes& key) {
+            return PyModel{infer::LoadedModel::from_memory(data.c_str(), data.size(), {key.c_str(), key.size()})};
+          })
       .def_prop_ro("name", [](PyModel& p) { return p.model->frozen().name; })
       .def_prop_ro("producer", [](PyModel& p) { return p.model->frozen().producer; })
       .def_prop_ro("inputs", [](PyModel& p) { return p.model->frozen().inputs; })

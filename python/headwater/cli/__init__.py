@@ -57,13 +57,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_key(parser: Any) -> None:
+    parser.add_argument("--key-file", metavar="FILE", help="of an encrypted model: the file that holds its key, 32 bytes")
+
+
 def _frozen_parsers(commands: Any) -> None:
     check = commands.add_parser("check", help="check a frozen model: its weights are whole, its tests give what they should")
     check.add_argument("--tolerance", type=float, default=1e-3, help="part of an output's largest value (default: %(default)s)")
     check.add_argument("--json", action="store_true", help="as JSON")
+    _add_key(check)
     check.add_argument("model", metavar="MODEL.hwm")
 
     run = commands.add_parser("run", help="run a frozen model, on its test inputs or on given ones")
+    _add_key(run)
     run.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="instead of the test input, or zeros")
     run.add_argument("--shapes", type=int, default=0, metavar="N", help="which of the model's sets of shapes (default: the first)")
     run.add_argument("--out", metavar="FILE.npz", help="where to write the outputs")
@@ -78,6 +84,7 @@ def _frozen_parsers(commands: Any) -> None:
     prune.add_argument("--out", required=True, metavar="DIR", help="the project's folder, which must be empty or not there")
     prune.add_argument("--target", default="x86_64", metavar="CPU", help="x86_64 (default), aarch64 or riscv64")
     prune.add_argument("--isa", metavar="NAME", help="for x86_64: avx2 (default), avx512 or scalar")
+    _add_key(prune)
     prune.add_argument("models", nargs="+", metavar="MODEL.hwm")
 
 
@@ -152,7 +159,7 @@ def _run_frozen(a: argparse.Namespace) -> int:
     from . import frozen
 
     if a.command == "check":
-        return frozen.check_main(a.model, a.tolerance, a.json)
+        return frozen.check_main(a.model, a.tolerance, a.json, a.key_file)
     if a.command == "prune":
-        return frozen.prune_main(a.models, a.out, a.target, a.isa)
-    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against)
+        return frozen.prune_main(a.models, a.out, a.target, a.isa, a.key_file)
+    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against, a.key_file)
