@@ -15,6 +15,7 @@
 #include "compiler/freeze/used_kernels.h"
 #include "core/read_guard.h"
 #include "infer/encrypted.h"
+#include "infer/machine.h"
 #include "infer/session.h"
 
 namespace nb = nanobind;
@@ -96,6 +97,7 @@ int64_t weight_bytes(const FrozenModel& m) {
 }
 
 void bind_freezer(nb::module_& m) {
+  m.def("machine_name", &infer::machine_name);
   m.def("encrypt_frozen", [](const nb::bytes& file, const nb::bytes& key) {
     const std::string out = infer::encrypt({file.c_str(), file.size()}, {key.c_str(), key.size()});
     return nb::bytes(out.data(), out.size());
@@ -175,6 +177,13 @@ void bind_models(nb::module_& m) {
       .def_prop_ro("inputs", [](PyModel& p) { return p.model->frozen().inputs; })
       .def_prop_ro("outputs", [](PyModel& p) { return p.model->frozen().outputs; })
       .def_prop_ro("notes", [](PyModel& p) { return p.model->frozen().notes; })
+      .def("with_notes",  // the file anew, with these in place of those it has
+           [](PyModel& p, std::vector<std::pair<std::string, std::string>> notes) {
+             FrozenModel model = p.model->frozen();
+             model.notes = std::move(notes);
+             const std::string file = write_frozen(model);
+             return nb::bytes(file.data(), file.size());
+           })
       .def_prop_ro("forms", [](PyModel& p) { return forms(p.model->frozen()); })
       .def_prop_ro("file_bytes", [](PyModel& p) { return p.model->file_bytes(); })
       .def_prop_ro("weight_bytes", [](PyModel& p) { return weight_bytes(p.model->frozen()); })

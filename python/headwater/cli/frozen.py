@@ -133,21 +133,28 @@ def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
 
 def run_main(
     path: str, given: list[str], form: int, benchmark: bool, seconds: float, out: str | None, as_json: bool,
-    threads: str = "", against: str | None = None, key_file: str | None = None,
+    threads: str = "", against: str | None = None, key_file: str | None = None, fit: bool = False,
 ) -> int:
     """0; 1 when the model cannot be loaded or run."""
     import headwater as hw
 
+    from . import fit as fitting
+
     try:
-        load = hw.infer.load  # imports the room
+        load, key = hw.infer.load, _key(key_file)  # imports the room
+        from_onnx = path.endswith(".onnx")
+        if fit:
+            names = [] if from_onnx else given
+            return fitting.fit_main(path, given, lambda m: _inputs(m, names, form), seconds, out, as_json, key)
+        source = fitting.of_onnx(path, given) if from_onnx else path
         start = time.perf_counter()
-        model = load(path, key=_key(key_file))
+        model = load(source, key=key)
         loaded = 1e3 * (time.perf_counter() - start)
         if not 0 <= form < len(model.forms):
             raise ValueError(f"{model.name} has {len(model.forms)} sets of shapes, there is no number {form}")
-        inputs = _inputs(model, given, form)
+        inputs = _inputs(model, [] if from_onnx else given, form)  # of ONNX they are the tests that were just made
         results = model.run(dict(zip(model.inputs, inputs, strict=True)))
-    except (ValueError, RuntimeError, IndexError, NotImplementedError, OSError) as error:
+    except (ValueError, RuntimeError, IndexError, NotImplementedError, ImportError, OSError) as error:
         print(f"headwater run: {error}", file=sys.stderr)
         return 1
     if out is not None:
