@@ -14,6 +14,8 @@
 #include "compiler/freeze/freezer.h"
 #include "compiler/freeze/used_kernels.h"
 #include "core/read_guard.h"
+#include "infer/encrypted.h"
+#include "infer/machine.h"
 #include "infer/session.h"
 
 namespace nb = nanobind;
@@ -95,6 +97,11 @@ int64_t weight_bytes(const FrozenModel& m) {
 }
 
 void bind_freezer(nb::module_& m) {
+  m.def("machine_name", &infer::machine_name);
+  m.def("encrypt_frozen", [](const nb::bytes& file, const nb::bytes& key) {
+    const std::string out = infer::encrypt({file.c_str(), file.size()}, {key.c_str(), key.size()});
+    return nb::bytes(out.data(), out.size());
+  });
   nb::class_<Freezer>(m, "Freezer")
       .def("__init__",
            [](Freezer* f, std::string name, std::vector<std::string> inputs, std::vector<std::string> outputs,
@@ -156,11 +163,27 @@ void bind_models(nb::module_& m) {
                     if (data.size()) std::memcpy(copy->data(), data.c_str(), data.size());
                     return PyModel{make_ref<infer::LoadedModel>(std::move(copy))};
                   })
+      .def_static("load_encrypted",
+                  [](const std::string& path, const nb::bytes& key) {
+                    return PyModel{infer::LoadedModel::load(path, {key.c_str(), key.size()})};
+                  })
+      .def_static(
+          "from_encrypted",
+          [](const nb::bytes& data, const nb::bytes& key) {
+            return PyModel{infer::LoadedModel::from_memory(data.c_str(), data.size(), {key.c_str(), key.size()})};
+          })
       .def_prop_ro("name", [](PyModel& p) { return p.model->frozen().name; })
       .def_prop_ro("producer", [](PyModel& p) { return p.model->frozen().producer; })
       .def_prop_ro("inputs", [](PyModel& p) { return p.model->frozen().inputs; })
       .def_prop_ro("outputs", [](PyModel& p) { return p.model->frozen().outputs; })
       .def_prop_ro("notes", [](PyModel& p) { return p.model->frozen().notes; })
+      .def("with_notes",  // the file anew, with these in place of those it has
+           [](PyModel& p, std::vector<std::pair<std::string, std::string>> notes) {
+             FrozenModel model = p.model->frozen();
+             model.notes = std::move(notes);
+             const std::string file = write_frozen(model);
+             return nb::bytes(file.data(), file.size());
+           })
       .def_prop_ro("forms", [](PyModel& p) { return forms(p.model->frozen()); })
       .def_prop_ro("file_bytes", [](PyModel& p) { return p.model->file_bytes(); })
       .def_prop_ro("weight_bytes", [](PyModel& p) { return weight_bytes(p.model->frozen()); })

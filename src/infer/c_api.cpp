@@ -156,6 +156,16 @@ hwi_status hwi_model_load(const char* path, hwi_model** model) {
 hwi_status hwi_model_load_memory(const void* data, size_t bytes, hwi_model** model) {
   return load(model, [&] { return LoadedModel::from_memory(data, bytes); });
 }
+hwi_status hwi_model_load_encrypted(const char* path, const void* key, size_t key_bytes, hwi_model** model) {
+  if (!path) return failed(HWI_INVALID, "the path is null");
+  if (!key) return failed(HWI_INVALID, "the key is null");
+  return load(model, [&] { return LoadedModel::load(path, {static_cast<const char*>(key), key_bytes}); });
+}
+hwi_status hwi_model_load_memory_encrypted(const void* data, size_t bytes, const void* key, size_t key_bytes,
+                                           hwi_model** model) {
+  if (!key) return failed(HWI_INVALID, "the key is null");
+  return load(model, [&] { return LoadedModel::from_memory(data, bytes, {static_cast<const char*>(key), key_bytes}); });
+}
 void hwi_model_free(hwi_model* model) { delete model; }
 
 const char* hwi_model_name(const hwi_model* model) {

@@ -68,6 +68,11 @@ HWI_API int hwi_threads(int n);
 HWI_API hwi_status hwi_model_load(const char* path, hwi_model** model);
 /* Of memory that must live as long as the model. If `data` is not at a multiple of 64, it is copied. */
 HWI_API hwi_status hwi_model_load_memory(const void* data, size_t bytes, hwi_model** model);
+/* An encrypted model, with its key of 32 bytes. It is decrypted into memory; neither the key nor `data` is needed afterwards. HWI_INVALID
+ * for another key and for a file that was changed, HWI_NO_FILE where OpenSSL's libcrypto is not installed. */
+HWI_API hwi_status hwi_model_load_encrypted(const char* path, const void* key, size_t key_bytes, hwi_model** model);
+HWI_API hwi_status hwi_model_load_memory_encrypted(const void* data, size_t bytes, const void* key, size_t key_bytes,
+                                                   hwi_model** model);
 /* The model lives on as long as a session uses it. Null is fine. */
 HWI_API void hwi_model_free(hwi_model* model);
 HWI_API const char* hwi_model_name(const hwi_model* model);

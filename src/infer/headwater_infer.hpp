@@ -54,6 +54,12 @@ class Model {
     check(hwi_model_load_memory(data, bytes, &made));
     handle_.reset(made, hwi_model_free);
   }
+  /// An encrypted one, with its key of 32 bytes.
+  Model(const std::string& path, const void* key, size_t key_bytes) {
+    hwi_model* made = nullptr;
+    check(hwi_model_load_encrypted(path.c_str(), key, key_bytes, &made));
+    handle_.reset(made, hwi_model_free);
+  }
   hwi_model* get() const { return handle_.get(); }
   int inputs() const { return hwi_model_inputs(get()); }
   int outputs() const { return hwi_model_outputs(get()); }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "chain/chain.h"
+#include "infer/encrypted.h"
 #include "op/check_plan.h"
 #include "plan/file.h"
 
@@ -46,13 +47,28 @@ Ref<Storage> mapped(const std::string& path) {
 
 }  // namespace
 
-Ref<LoadedModel> LoadedModel::load(const std::string& path) {
+/// body() with the path in front of what it says is wrong with the file.
+template <class Body>
+static Ref<LoadedModel> of_file(const std::string& path, Body&& body) {
   try {
-    return make_ref<LoadedModel>(mapped(path));
+    return body(mapped(path));
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::Runtime) throw;
     throw Error(e.kind(), text(path, ": ", e.message()));
   }
+}
+
+Ref<LoadedModel> LoadedModel::load(const std::string& path) {
+  return of_file(path, [](Ref<Storage> file) { return make_ref<LoadedModel>(std::move(file)); });
+}
+
+Ref<LoadedModel> LoadedModel::load(const std::string& path, std::string_view key) {
+  return of_file(path, [&](const Ref<Storage>& file) { return from_memory(file->data(), file->bytes(), key); });
+}
+
+Ref<LoadedModel> LoadedModel::from_memory(const void* data, size_t bytes, std::string_view key) {
+  check(data || !bytes, "the model's memory is null");
+  return make_ref<LoadedModel>(decrypt(data, bytes, key));
 }
 
 Ref<LoadedModel> LoadedModel::from_memory(const void* data, size_t bytes) {
@@ -78,7 +94,12 @@ static void check_calls(const FrozenModel& model) {
   }
 }
 
-LoadedModel::LoadedModel(Ref<Storage> file) : file_(std::move(file)), model_(read_frozen(file_)) {
+static Ref<Storage> plain(Ref<Storage> file) {
+  check(!is_encrypted(file->data(), file->bytes()), "the model is encrypted: load it with its key");
+  return file;
+}
+
+LoadedModel::LoadedModel(Ref<Storage> file) : file_(plain(std::move(file))), model_(read_frozen(file_)) {
   check_calls(model_);
   pack_all();
 }

@@ -14,8 +14,12 @@ class LoadedModel : public RefCounted {
  public:
   /// Maps the file. Throws Error{Value} for what is no model, Error{Runtime} for what cannot be read.
   static Ref<LoadedModel> load(const std::string& path);
+  /// An encrypted one (infer/encrypted.h), decrypted into memory. The key is not kept.
+  static Ref<LoadedModel> load(const std::string& path, std::string_view key);
   /// The memory must live as long as the model; it is copied if it does not lie at a multiple of 64.
   static Ref<LoadedModel> from_memory(const void* data, size_t bytes);
+  /// Of an encrypted one; the memory is not needed afterwards.
+  static Ref<LoadedModel> from_memory(const void* data, size_t bytes, std::string_view key);
   explicit LoadedModel(Ref<Storage> file);
   /// One that is in no file; frozen_problem() found nothing wrong with it.
   explicit LoadedModel(FrozenModel model);

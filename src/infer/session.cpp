@@ -7,7 +7,9 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "core/allocator.h"
+#include "infer/machine.h"
 #include "plan/file.h"
 #include "plan/layout.h"
 
@@ -89,8 +91,16 @@ Session::Session(Ref<LoadedModel> model, Ref<Memory> memory)
   input_data_.resize(m.inputs.size());
   output_data_.resize(m.outputs.size());
   ready_.resize(m.forms.size());
+  fitted_ = fitted_threads(m);
+  if (fitted_ == 0) {
+    prepared(0);
+    return;
+  }
+  const TeamScope scope(team_threads(), cores_);
   prepared(0);
 }
+
+int Session::team_threads() const { return threads_ || !fitted_ ? threads_ : std::min(fitted_, num_threads()); }
 
 Session::~Session() = default;
 
@@ -123,7 +133,7 @@ void Session::set_output(int32_t i, void* data, size_t bytes) {
 void Session::set_team(int threads, std::span<const int32_t> cores) {
   check(threads >= 0 && threads <= kMostThreads, "a session has 0 to ", kMostThreads, " threads, got ", threads);
   TeamCores wanted(cores);
-  threads_ = threads;
+  threads_ = threads, fitted_ = 0;
   cores_ = std::move(wanted);
   forget();
 }
@@ -198,8 +208,8 @@ void Session::get_ready() {
 }
 
 void Session::run() {
-  if (threads_ == 0 && cores_.empty() && !team_has_cores()) return run_tied();
-  const TeamScope scope(threads_, cores_);
+  if (threads_ == 0 && fitted_ == 0 && cores_.empty() && !team_has_cores()) return run_tied();
+  const TeamScope scope(team_threads(), cores_);
   run_tied();
 }
 
@@ -219,7 +229,7 @@ void Session::copy_equal(const Ready& r) const {
 }
 
 std::vector<StepTime> Session::run_timed() {
-  const TeamScope scope(threads_, cores_);
+  const TeamScope scope(team_threads(), cores_);
   get_ready();
   Ready& r = ready_[form_];
   std::vector<int64_t> times;

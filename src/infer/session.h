@@ -52,7 +52,8 @@ class Session {
   /// Fills `data` in each run from now on; null: memory of the session.
   void set_output(int32_t i, void* data, size_t bytes);
   /// Threads of this session's kernels (0: as many as the process says), and the cores that they run on (none: any). Results of the last
-  /// run are gone, kernels are prepared anew.
+  /// run are gone, kernels are prepared anew. Until then a session uses the threads that the file says are fastest on this machine, but not
+  /// more than the process says.
   void set_team(int threads, std::span<const int32_t> cores);
   void run();
   /// Runs once, with the time that each kernel call took.
@@ -86,6 +87,7 @@ class Session {
   Ready& prepared(size_t form);
   void tie();
   void run_tied();
+  int team_threads() const;
 
   Ref<LoadedModel> model_;
   Ref<Memory> memory_;
@@ -94,7 +96,7 @@ class Session {
   std::vector<Output> output_data_;
   std::vector<Ready> ready_;  // by form
   size_t form_ = 0;
-  int threads_ = 0;
+  int threads_ = 0, fitted_ = 0;  // set_team's; those that the file says are fastest here, until set_team is called
   TeamCores cores_;
   bool shape_changed_ = true, tied_ = false, ran_ = false;
 };

@@ -57,27 +57,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_key(parser: Any) -> None:
+    parser.add_argument("--key-file", metavar="FILE", help="of an encrypted model: the file that holds its key, 32 bytes")
+
+
 def _frozen_parsers(commands: Any) -> None:
     check = commands.add_parser("check", help="check a frozen model: its weights are whole, its tests give what they should")
     check.add_argument("--tolerance", type=float, default=1e-3, help="part of an output's largest value (default: %(default)s)")
     check.add_argument("--json", action="store_true", help="as JSON")
+    _add_key(check)
     check.add_argument("model", metavar="MODEL.hwm")
 
-    run = commands.add_parser("run", help="run a frozen model, on its test inputs or on given ones")
+    run = commands.add_parser("run", help="run a frozen model or an ONNX file, on its test inputs or on given ones")
+    _add_key(run)
     run.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="instead of the test input, or zeros")
     run.add_argument("--shapes", type=int, default=0, metavar="N", help="which of the model's sets of shapes (default: the first)")
-    run.add_argument("--out", metavar="FILE.npz", help="where to write the outputs")
+    run.add_argument("--out", metavar="FILE.npz", help="where to write the outputs; with --fit the fitted model")
     run.add_argument("--benchmark", action="store_true", help="time it: latencies, memory, a table of operators")
     run.add_argument("--seconds", type=float, default=2.0, help="how long to time it (default: %(default)s)")
     run.add_argument("--threads", default="", metavar="1,2", help="with --benchmark: also time these numbers of threads, in turns")
     run.add_argument("--against", metavar="OTHER.hwm", help="with --benchmark: also time this model, in turns")
+    run.add_argument("--fit", action="store_true", help="time algorithms (of ONNX) and threads; write the best to --out FILE.hwm")
     run.add_argument("--json", action="store_true", help="the benchmark as JSON")
-    run.add_argument("model", metavar="MODEL.hwm")
+    run.add_argument("model", metavar="MODEL.hwm|MODEL.onnx")
 
     prune = commands.add_parser("prune", help="write a project that builds a runtime which holds what models use, and no more")
     prune.add_argument("--out", required=True, metavar="DIR", help="the project's folder, which must be empty or not there")
     prune.add_argument("--target", default="x86_64", metavar="CPU", help="x86_64 (default), aarch64 or riscv64")
     prune.add_argument("--isa", metavar="NAME", help="for x86_64: avx2 (default), avx512 or scalar")
+    _add_key(prune)
     prune.add_argument("models", nargs="+", metavar="MODEL.hwm")
 
 
@@ -152,7 +160,7 @@ def _run_frozen(a: argparse.Namespace) -> int:
     from . import frozen
 
     if a.command == "check":
-        return frozen.check_main(a.model, a.tolerance, a.json)
+        return frozen.check_main(a.model, a.tolerance, a.json, a.key_file)
     if a.command == "prune":
-        return frozen.prune_main(a.models, a.out, a.target, a.isa)
-    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against)
+        return frozen.prune_main(a.models, a.out, a.target, a.isa, a.key_file)
+    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against, a.key_file, a.fit)

@@ -13,14 +13,21 @@ from typing import Any
 _ORIGIN = 48  # characters shown
 
 
-def check_main(path: str, tolerance: float, as_json: bool) -> int:
+def _key(file: str | None) -> bytes | None:
+    if file is None:
+        return None
+    with open(file, "rb") as opened:
+        return opened.read()
+
+
+def check_main(path: str, tolerance: float, as_json: bool, key_file: str | None = None) -> int:
     """0 when the file is whole and its tests give what they should; 1 otherwise."""
     import headwater as hw
 
     try:
-        model = hw.infer.load(path)
+        model = hw.infer.load(path, key=_key(key_file))
         found = model.check()
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, OSError) as error:
         print(f"headwater check: {error}", file=sys.stderr)
         return 1
     tests = sum(form["tests"] for form in model.forms)
@@ -126,21 +133,28 @@ def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
 
 def run_main(
     path: str, given: list[str], form: int, benchmark: bool, seconds: float, out: str | None, as_json: bool,
-    threads: str = "", against: str | None = None,
+    threads: str = "", against: str | None = None, key_file: str | None = None, fit: bool = False,
 ) -> int:
     """0; 1 when the model cannot be loaded or run."""
     import headwater as hw
 
+    from . import fit as fitting
+
     try:
-        load = hw.infer.load  # imports the room
+        load, key = hw.infer.load, _key(key_file)  # imports the room
+        from_onnx = path.endswith(".onnx")
+        if fit:
+            names = [] if from_onnx else given
+            return fitting.fit_main(path, given, lambda m: _inputs(m, names, form), seconds, out, as_json, key)
+        source = fitting.of_onnx(path, given) if from_onnx else path
         start = time.perf_counter()
-        model = load(path)
+        model = load(source, key=key)
         loaded = 1e3 * (time.perf_counter() - start)
         if not 0 <= form < len(model.forms):
             raise ValueError(f"{model.name} has {len(model.forms)} sets of shapes, there is no number {form}")
-        inputs = _inputs(model, given, form)
+        inputs = _inputs(model, [] if from_onnx else given, form)  # of ONNX they are the tests that were just made
         results = model.run(dict(zip(model.inputs, inputs, strict=True)))
-    except (ValueError, RuntimeError, IndexError, NotImplementedError, OSError) as error:
+    except (ValueError, RuntimeError, IndexError, NotImplementedError, ImportError, OSError) as error:
         print(f"headwater run: {error}", file=sys.stderr)
         return 1
     if out is not None:
@@ -195,13 +209,13 @@ def _print(model: Any, loaded: float, times: dict[str, float], memory: dict[str,
         print(f"  {row['op']:<24}{row['kernel']:<12}{row['calls']:>6}{row['microseconds']:>11.1f}{part:>8.1%}  {origin}")
 
 
-def prune_main(models: list[str], out: str, target: str, isa: str | None) -> int:
+def prune_main(models: list[str], out: str, target: str, isa: str | None, key_file: str | None = None) -> int:
     """Says what was written, and how it is built."""
     from headwater.infer.prune import PruneError, prune
 
     try:
-        selection = prune(models, out, target, isa)
-    except (PruneError, ValueError, RuntimeError) as error:
+        selection = prune(models, out, target, isa, _key(key_file))
+    except (PruneError, ValueError, RuntimeError, OSError) as error:
         print(f"headwater prune: {error}", file=sys.stderr)
         return 1
     print(f"{out}: a runtime for {', '.join(selection.models)}: {len(selection.kernels)} kernels, {len(selection.functors)} loops")

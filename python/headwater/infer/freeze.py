@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -36,6 +37,7 @@ def freeze(
     notes: Mapping[str, str] | None = None,
     name: str | None = None,
     preprocess: Preprocess | Mapping[str, Preprocess] | None = None,
+    key: bytes | None = None,
 ) -> bytes | None:
     """Compiles a model in eval mode, without gradients, and writes plan and weights into one file that needs no Python to run.
 
@@ -53,6 +55,8 @@ def freeze(
         name: of the model; by default that of its class or function.
         preprocess: what is done to uint8 images first, to the first parameter or to those named. The example inputs are then pixels,
             and so is what the frozen model takes; the note `preprocess` says what is done.
+        key: 32 random bytes (`secrets.token_bytes(32)`), with which the file is encrypted (AES-256-GCM) and must be loaded. It is in
+            no file: who loses it loses the model. Needs OpenSSL's libcrypto, here and where the file is loaded.
 
     Raises:
         FreezeError: for a model that cannot be captured, changes its state, draws random numbers, or whose frozen form does not
@@ -70,11 +74,28 @@ def freeze(
     function, steps = (model, {}) if preprocess is None else preprocessed(model, preprocess)
     with _as_deployed(model):
         frozen = _Frozen(function, calls, name, output_names, packed, tests)
-    for key, value in (_notes_of(steps) | dict(notes or {})).items():
-        frozen.native.note(str(key), str(value))
+    for place, words in (_notes_of(steps) | dict(notes or {})).items():
+        frozen.native.note(str(place), str(words))
+    if key is not None:
+        return _written(_C.encrypt_frozen(frozen.native.data(), key), path)
     if path is None:
         return bytes(frozen.native.data())
     frozen.native.save(fspath(path))
+    return None
+
+
+def _written(data: bytes, path: str | PathLike[str] | None) -> bytes | None:
+    """Written beside and renamed, so that the file is there whole or not at all; without a path given back."""
+    if path is None:
+        return data
+    beside = f"{fspath(path)}.{os.getpid()}.tmp"
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+        os.replace(beside, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(beside)
     return None
 
 

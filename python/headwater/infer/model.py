@@ -125,17 +125,23 @@ def _tensor(value: Any, name: str) -> Tensor:
     return value.detach().contiguous()
 
 
-def load(source: str | PathLike[str] | bytes, memory: Memory | None = None) -> Model:
+def load(source: str | PathLike[str] | bytes, memory: Memory | None = None, key: bytes | None = None) -> Model:
     """Loads a frozen model: of a file, which is mapped, or of its bytes, which are copied.
 
     Args:
         source: path of a `.hwm` file, or its content.
         memory: working memory to share with other models.
+        key: of an encrypted model, its 32 bytes. It is decrypted into memory, the key is not kept.
 
     Raises:
-        ValueError: if it is no frozen model, is damaged or wrong, or of a newer version.
-        RuntimeError: if the file cannot be read.
+        ValueError: if it is no frozen model, is damaged or wrong, or of a newer version; if the key is another one, is missing, or is
+            given for a model that is not encrypted.
+        RuntimeError: if the file cannot be read, or is encrypted and OpenSSL's libcrypto is not installed.
     """
+    if key is not None:
+        if isinstance(source, (bytes, bytearray)):
+            return Model(_C.FrozenModel.from_encrypted(bytes(source), key), memory)
+        return Model(_C.FrozenModel.load_encrypted(fspath(source), key), memory)
     if isinstance(source, (bytes, bytearray)):
         return Model(_C.FrozenModel.from_bytes(bytes(source)), memory)
     return Model(_C.FrozenModel.load(fspath(source)), memory)

@@ -29,6 +29,7 @@ _INSTEAD = {
     "op/check_plan.h": "infer/pruned/known_calls.cpp",
     "codegen/loop_code.h": "infer/pruned/plain_loops.cpp",
     "kernels/tuning/tuning.h": "infer/pruned/untuned.cpp",
+    "infer/encrypted.h": "infer/pruned/unencrypted.cpp",
 }
 # Files whose place another takes, under the same name.
 _REPLACED = {"base/trace.h": "infer/pruned/untraced.h"}
@@ -65,8 +66,9 @@ def _library() -> tuple[Path, Path]:
 class Sources:
     """The library's files, what they include, and which of them define what a header declares."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, encrypted: bool = False) -> None:
         self.root = root
+        self.instead = {header: file for header, file in _INSTEAD.items() if not (encrypted and header == "infer/encrypted.h")}
         self.texts: dict[str, str] = {}
         for room in _ROOMS:
             for path in sorted((root / room).rglob("*")):
@@ -134,8 +136,8 @@ class Sources:
                 continue
             found.add(name)
             todo += self.includes[name]
-            if name in _INSTEAD:
-                todo.append(_INSTEAD[name])
+            if name in self.instead:
+                todo.append(self.instead[name])
             else:
                 todo += [*self.defining.get(name, ()), _ELSEWHERE.get(name, "")]
         return found
@@ -206,12 +208,14 @@ def select(sources: Sources, selection: Selection) -> set[str]:
 
 
 def prune(
-    models: Sequence[str | PathLike[str]], out: str | PathLike[str], target: str = "x86_64", isa: str | None = None
+    models: Sequence[str | PathLike[str]], out: str | PathLike[str], target: str = "x86_64", isa: str | None = None,
+    key: bytes | None = None,
 ) -> Selection:
     """Writes the project for `target` into the folder `out`, which must be empty or not there.
 
     `isa` is the one instruction set that the runtime is built for: for x86_64 avx2 (the default), avx512 or scalar; aarch64 has neon and
-    riscv64 scalar code. The runtime accepts frozen models whose kernel calls all occur in `models`: these, and what was trained anew.
+    riscv64 scalar code. `key` is that of encrypted models; the runtime then decrypts, by the libcrypto of its machine, and does not hold
+    the key. The runtime accepts frozen models whose kernel calls all occur in `models`: these, and what was trained anew.
     """
     if target not in TARGETS:
         raise PruneError(f"there is no target {target!r}; there are {', '.join(TARGETS)}")
@@ -226,8 +230,9 @@ def prune(
     root, third_party = _library()
     selection = Selection()
     for path in models:
-        selection.add(_C.FrozenModel.load(fspath(path)), isa)
-    sources = Sources(root)
+        native = _C.FrozenModel.load(fspath(path)) if key is None else _C.FrozenModel.load_encrypted(fspath(path), key)
+        selection.add(native, isa)
+    sources = Sources(root, encrypted=key is not None)
     files = select(sources, selection)
     narrowed = {"core/visit.h": text.served, "backends/cpu/reduce/kept.h": text.kept_reductions}
     for name in sorted(files):
