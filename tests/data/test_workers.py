@@ -1,5 +1,6 @@
 """Worker processes of the loader: batches, order, seeds, errors, deaths, and how they end."""
 
+import multiprocessing
 import os
 import random
 import signal
@@ -154,12 +155,16 @@ def test_streams_are_split_by_worker_info():
 
 
 def test_out_of_order():
+    third = multiprocessing.get_context("fork").Event()
+
     class Slow(Squares):
         def __getitem__(self, i):
-            time.sleep(0.5 if i == 0 else 0)
+            if i == 3:
+                third.set()  # this worker has sent 1
+            assert i != 0 or third.wait(60)
             return i
 
-    got = list(DataLoader(Slow(6), 1, num_workers=2, in_order=False, collate_fn=sum))
+    got = list(DataLoader(Slow(6), 1, num_workers=2, in_order=False, collate_fn=sum, multiprocessing_context="fork"))
     assert sorted(got) == list(range(6))
     assert got[0] != 0
 
@@ -261,7 +266,7 @@ def test_nothing_is_left_after_a_break_an_error_or_a_full_run():
             list(DataLoader(Failing("exit"), 1, num_workers=2))
         seen.update(*DataLoader(Pids(), 1, num_workers=2, collate_fn=set))
     del batch
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while any(map(alive, seen)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, seen))

@@ -145,15 +145,22 @@ def test_leaving_early_ends_the_threads():
 
 
 def test_a_stage_that_hangs():
-    go = threading.Event()
-    pipe = Pipeline(lambda x: go.wait(), timeout=0.3)
+    go, entered = threading.Event(), threading.Event()
+
+    def hang(x):
+        entered.set()
+        go.wait()
+
+    pipe = Pipeline(hang, timeout=0.3)
     run = pipe(range(3))
     run._closer.detach()  # closing waits for the call; that is looked at below
-    with pytest.raises(RuntimeError, match=r"timeout of 0.3 s; '<lambda>' is in its firing 1"):
+    assert entered.wait(60)
+    with pytest.raises(RuntimeError, match=r"timeout of 0.3 s; 'hang' is in its firing 1"):
         next(run)
-    other = Pipeline(lambda x: go.wait())(range(3))
-    time.sleep(0.05)
-    with pytest.raises(RuntimeError, match=r"a stage does not return: '<lambda>' is in its firing 1"):
+    entered.clear()
+    other = Pipeline(hang)(range(3))
+    assert entered.wait(60)
+    with pytest.raises(RuntimeError, match=r"a stage does not return: 'hang' is in its firing 1"):
         other.close(grace=0.1)
     go.set()
 
