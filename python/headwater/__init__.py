@@ -6,6 +6,10 @@ defaults are torch's. The functions come from the C++ declarations: `help(hw.sof
 from __future__ import annotations
 
 import os as _os
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import Any as _Any
 
 if _extension_dir := _os.environ.get("HEADWATER_EXTENSION_DIR"):  # another build than the release one: asan, debug
@@ -31,6 +35,7 @@ complex64, complex128 = _C.complex64, _C.complex128
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
+newaxis = None
 
 from . import _registry
 
@@ -42,6 +47,7 @@ from . import (
 )
 from ._functions import *  # noqa: E402,F403  the functions that are no operators
 from ._functions import __all__ as _function_names  # noqa: E402
+from ._settings import *  # noqa: E402,F403
 from .aliases import install as _install_aliases  # noqa: E402
 from .overloads import install as _install_overloads  # noqa: E402
 
@@ -82,6 +88,24 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 
 __version__: str = _C.build["version"]
 
+_FUNCTIONAL = {  # functions of nn.functional that torch also has here
+    "channel_shuffle",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "ctc_loss",
+    "embedding_bag",
+    "feature_alpha_dropout",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "pairwise_distance",
+    "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
+    "rrelu",
+    "triplet_margin_loss",
+}
+
 _LAZY = {
     "amp",
     "checkpoint",
@@ -108,6 +132,10 @@ def __getattr__(name: str) -> _Any:
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _FUNCTIONAL:
+        from .nn import functional
+
+        return globals().setdefault(name, getattr(functional, name))
     if name in ("save", "load", "load_torch"):
         from . import serialization
 
@@ -140,4 +168,4 @@ def __dir__() -> list[str]:
         "save", "load", "autocast", "parallelize", "accumulate", "compile", "CompileError", "cond", "while_loop", "scan", "freeze",
         "FreezeError", "profile",
     )  # fmt: skip
-    return sorted({*globals(), *_LAZY, *lazy})
+    return sorted({*globals(), *_LAZY, *_FUNCTIONAL, *lazy})

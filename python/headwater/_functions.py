@@ -1,6 +1,7 @@
 """Functions of the package that are no operators: making tensors from data, questions about tensors, settings."""
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from . import _C
@@ -20,7 +21,8 @@ from ._types import device as _device
 
 __all__ = ["tensor", "as_tensor", "asarray", "from_numpy", "from_dlpack", "frombuffer", "is_tensor", "is_floating_point", "is_complex",
            "numel", "get_default_dtype", "set_default_dtype", "get_num_threads", "set_num_threads", "promote_types", "result_type",
-           "can_cast", "set_printoptions", "finfo", "iinfo", "typename", "detach"]
+           "can_cast", "set_printoptions", "finfo", "iinfo", "typename", "detach", "detach_", "combinations",
+           "is_signed", "is_nonzero", "is_same_size", "get_device"]
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -81,6 +83,26 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype of `input` has negative numbers."""
+    return input.is_signed()  # type: ignore[attr-defined]
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element of `input` is not zero. Raises RuntimeError unless there is exactly one."""
+    return input.is_nonzero()  # type: ignore[attr-defined]
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return input.shape == other.shape
+
+
+def get_device(input: Tensor) -> int:
+    """-1, as of every tensor on the CPU."""
+    return -1
+
+
 def numel(input: Tensor) -> int:
     """The number of elements of `input`."""
     return input.numel()
@@ -89,6 +111,31 @@ def numel(input: Tensor) -> int:
 def detach(input: Tensor) -> Tensor:
     """The same values without history; shares memory."""
     return input.detach()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """Takes `input` out of its history, in place; returns it."""
+    return input.detach_()
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """The combinations of r elements of a vector, [count, r], in the order of itertools; with_replacement repeats elements.
+
+    Raises RuntimeError for a tensor that is not 1-d or a negative r.
+
+    >>> hw.combinations(hw.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.ndim != 1 or r < 0:
+        raise RuntimeError(f"combinations: expected a 1-d tensor and r of at least 0, got shape {list(input.shape)} and r={r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(input.shape[0]), r))
+    if not rows or r == 0:
+        return input[:0]
+    index = tensor([i for row in rows for i in row], dtype=_C.int64)
+    return input.index_select(0, index).reshape((len(rows), r))  # type: ignore[attr-defined]
 
 
 def typename(obj: Any) -> str:

@@ -27,12 +27,14 @@ def install(namespace: dict[str, Any], tensor: type) -> None:
         if public and len(facts["outputs"]) > 1:
             result_types[name] = result_type(name, facts["outputs"])
         function = _C.op_function_of(name, mutates)
-        if public and not mutates:
+        if public:
             namespace[name] = function
         if public and facts["method"] and not hasattr(tensor, name):
             setattr(tensor, name, function)
         if public and facts["inplace"] and not mutates:
-            setattr(tensor, name + "_", _C.op_function_of(name, True))
+            function = _C.op_function_of(name, True)
+            setattr(tensor, name + "_", function)
+            namespace[name + "_"] = function
     if problems:
         raise ImportError("incomplete operator declarations:\n  " + "\n  ".join(problems))
     _C.set_result_types(result_types)

@@ -110,7 +110,7 @@ def _scatter(namespace: dict[str, Any], tensor: type) -> None:
         return plain_(input, dim, index, value if src is None else src, reduce=reduce)
 
     namespace["scatter"] = tensor.scatter = _named(scatter, plain)  # type: ignore[attr-defined]
-    tensor.scatter_ = _named(scatter_, plain)  # type: ignore[attr-defined]
+    namespace["scatter_"] = tensor.scatter_ = _named(scatter_, plain)  # type: ignore[attr-defined]
 
 
 def _shapes(namespace: dict[str, Any], tensor: type) -> None:

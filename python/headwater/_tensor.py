@@ -170,6 +170,92 @@ def pin_memory(self: Tensor) -> Tensor:
     return self
 
 
+# ------------------------------------------------------------------ in place, by way of the result
+def _written_back(name: str) -> None:
+    """The in-place method of an operator whose kernels read the input while they write."""
+    plain = _C.op_function_of(name, False)
+
+    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = plain(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise RuntimeError(f"{name}_: the result has shape {list(result.shape)}, the tensor {list(self.shape)}; use {name}")
+        return self.copy_(result)
+
+    write.__name__ = name + "_"
+    write.__doc__ = f"Writes the result of {name} into the tensor; returns it."
+    _method(write)
+
+
+for _name in ("addmm", "baddbmm"):
+    _written_back(_name)
+
+
+@_method
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Writes a number to the diagonal x[i, i, ..., i]; with wrap, a tall matrix starts a new one after each gap row.
+
+    Raises RuntimeError for fewer than two axes, and for more than two of different sizes.
+    """
+    if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) != 1):
+        raise RuntimeError(f"fill_diagonal_: expected a matrix, or more axes of one size, got shape {list(self.shape)}")
+    line = self.diagonal(0, 0, 1)
+    while line.ndim > 1:
+        line = line.diagonal(0, 0, -1)
+    line.fill_(fill_value)
+    if wrap and self.ndim == 2:
+        rows, columns = self.shape
+        for start in range(columns + 1, rows, columns + 1):
+            self[start:].fill_diagonal_(fill_value)
+    return self
+
+
+@_method
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sums over the axes that broadcasting from `size` would stretch, of shape `size`.
+
+    Raises RuntimeError where `size` does not broadcast to the shape.
+    """
+    want = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
+    extra = self.ndim - len(want)
+    if extra < 0 or any(w not in (1, s) for w, s in zip(want, self.shape[extra:])):
+        raise RuntimeError(f"sum_to_size: size {list(want)} does not broadcast to the tensor's shape {list(self.shape)}")
+    axes = [*range(extra), *(extra + i for i, w in enumerate(want) if w == 1 and self.shape[extra + i] != 1)]
+    return self.sum(axes, keepdim=True).reshape(want) if axes else self
+
+
+# ------------------------------------------------------------------ questions
+@_method
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return self.dtype.is_signed
+
+
+@_method
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the only element is not zero. Raises RuntimeError unless there is exactly one."""
+    if self.numel() != 1:
+        raise RuntimeError(f"is_nonzero: expected one element, got shape {list(self.shape)}")
+    return bool(self.item())
+
+
+@_method
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return self.shape == other.shape
+
+
+@_method
+def get_device(self: Tensor) -> int:
+    """-1, as of every tensor on the CPU."""
+    return -1
+
+
+@_method
+def ndimension(self: Tensor) -> int:
+    """The number of axes."""
+    return self.ndim
+
+
 # ------------------------------------------------------------------ protocols
 @_method
 def __iter__(self: Tensor) -> Iterator[Tensor]:
@@ -291,6 +377,8 @@ Tensor.H = property(lambda self: _transposed(self).conj() if self.is_complex() e
 Tensor.mH = property(lambda self: _last_two(self).conj() if self.is_complex() else _last_two(self))
 Tensor.__array_priority__ = 1000
 Tensor.__array_ufunc__ = None
+Tensor.is_cpu = property(lambda self: True)
+Tensor.is_meta = property(lambda self: False)
 Tensor.is_cuda = property(lambda self: False)
 Tensor.is_sparse = property(lambda self: False)
 Tensor.is_quantized = property(lambda self: False)

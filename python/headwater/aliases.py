@@ -9,14 +9,15 @@ ALIASES: dict[str, str] = {
     "arctan2": "atan2", "clip": "clamp", "fix": "trunc", "not_equal": "ne", "greater": "gt", "greater_equal": "ge",
     "less": "lt", "less_equal": "le", "swapaxes": "transpose", "swapdims": "transpose", "moveaxis": "movedim",
     "concat": "cat", "concatenate": "cat", "row_stack": "vstack",
+    "trapz": "trapezoid",
 }
 
 
 def install(namespace: dict[str, Any], tensor: type) -> None:
     """Adds every alias whose op exists to the package and to Tensor."""
     for alias, name in ALIASES.items():
-        if name in namespace:
-            namespace[alias] = namespace[name]
         for end in ("", "_"):
+            if name + end in namespace:
+                namespace[alias + end] = namespace[name + end]
             if hasattr(tensor, name + end):
                 setattr(tensor, alias + end, getattr(tensor, name + end))

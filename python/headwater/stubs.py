@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import _C, _functions
+from . import _C, _functions, _settings
 from .aliases import ALIASES
 
 _TYPES = {"bool": "_bool", "int": "_int", "float": "_float", "number": "_Number", "str": "str", "ints": "_int | Sequence[_int]",
@@ -136,6 +136,12 @@ def _plain_methods(known: set[str]) -> list[str]:
     return lines
 
 
+def _functional_names() -> list[str]:
+    import headwater
+
+    return sorted(headwater._FUNCTIONAL)
+
+
 def text() -> str:
     """The stubs as one text."""
     ops = {n: _C.describe_op(n) for n in _C.op_names()}
@@ -156,9 +162,11 @@ def text() -> str:
                 known.add(name + "_")
     out += _plain_methods(known)
     out.append("\n")
-    out += [_definition(n, f, "", False) for n, f in public.items() if not n.endswith("_")]
+    out += [_definition(n, f, "", False) for n, f in public.items()]
+    out += [_definition(n + "_", f, "", False) for n, f in public.items() if f["inplace"] and not n.endswith("_")]
     out += [f"{alias} = {name}\n" for alias, name in ALIASES.items() if name in public and alias not in public]
-    out += [f"{n}: Any\n" for n in _functions.__all__ if n not in public]
+    out += [f"{n}: Any\n" for n in (*_functions.__all__, *_settings.__all__, *_functional_names()) if n not in public]
+    out.append("e: _float\ninf: _float\nnan: _float\npi: _float\nnewaxis: None\n")
     out.append("__version__: str\n")
     return "".join(out)
 

@@ -156,3 +156,7 @@ def test_keywords() -> None:
     assert hw.tensor([1.0]).new_tensor([2]).dtype is hw.float32
     assert hw.zeros(2).fill_(3).tolist() == [3, 3]
     assert hw.ones(2).zero_().tolist() == [0, 0]
+
+op_test("vander", torch=torch.vander, dtypes=("float32", "float64", "complex64", "int64", "int32", "bool"), grad=True, grad_args=(0,), samples=lambda: [
+    Sample(randn(4)), Sample(randn(3), 5), Sample(randn(3), 2, True), Sample(randn(2), 0), Sample(randn(2), 1), Sample(randn(0), 3), Sample(np.array([0.0, 2.0]), 3)],
+    errors=[(lambda hw: hw.vander(hw.ones(2, 2)), RuntimeError, "must be 1-d"), (lambda hw: hw.vander(hw.ones(2), -1), RuntimeError, "N cannot be negative")])

@@ -167,3 +167,4 @@ def test_gradient_of_tanh_gelu_far_out() -> None:
     y.sum().backward()
     np.testing.assert_allclose(y.detach().numpy(), [0, 0, 0, 20, 1e30], rtol=1e-6, atol=1e-30)
     np.testing.assert_allclose(x.grad.numpy(), [0, 0, 0.5, 1, 1], atol=1e-30)
+op_test("isreal", torch=torch.isreal, dtypes=("float32", "complex64", "complex128", "int64", "bool"), samples=lambda: [Sample(randn(3, 4)), Sample(np.zeros(3)), Sample(randn(0))])

@@ -261,3 +261,6 @@ def test_negative_factors_wrap_around_like_products(name: str, dtype: str) -> No
 def test_a_factor_beyond_the_dtype_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="alpha=300 does not fit u8"):
         hw.add(hw.tensor([1], dtype=hw.uint8), 2, alpha=300)
+
+op_test("ldexp", torch=torch.ldexp, dtypes=("float32", "float64", "int64"), grad=True, grad_args=(0,), samples=lambda: [
+    Sample(randn(3, 4), integers(-4, 5, 4)), Sample(randn(3), fixed(np.array(2))), Sample(randn(2, 1), integers(-3, 3, 2, 3))])

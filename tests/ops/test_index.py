@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import headwater as hw
-from harness import Sample, booleans, fixed, integers, op_test, randn
+from harness import Sample, booleans, fixed, integers, op_test, permutation, randn
 
 NUMBERS = ("float32", "bfloat16", "float64", "int32", "complex64")
 PICKED = {"dtypes": NUMBERS, "grad": True, "grad2": True}
@@ -318,3 +318,14 @@ def test_embedding_gradient_by_frequency() -> None:
     hw.embedding(hw.tensor(i), h, -1, True).sum().backward()
     torch.nn.functional.embedding(torch.tensor(i), t, scale_grad_by_freq=True).sum().backward()
     np.testing.assert_allclose(h.grad.numpy(), t.grad.numpy())
+
+op_test("unravel_index", torch=torch.unravel_index, dtypes=("int32", "int64"), samples=lambda: [
+    Sample(integers(0, 24, 3, 4), (2, 3, 4)), Sample(integers(0, 5, 2), 5), Sample(integers(0, 60, 4), (3, 4, 5)), Sample(integers(0, 1, 0), (2, 0))],
+    errors=[(lambda hw: hw.unravel_index(hw.zeros(2, dtype=hw.int64), (2, 0)), RuntimeError, "has no elements to index"),
+            (lambda hw: hw.unravel_index(hw.ones(2), (2, 2)), TypeError, "indices")])
+op_test("index_reduce", torch=torch.index_reduce, dtypes=("float32", "float64", "int64"), grad=True, grad_args=(0, 3), strided=False, samples=lambda: [
+    Sample(permutation(3, 4), 0, np.array([2, 0, 2]), permutation(3, 4) + 0.05, how, include_self=own, sample_dtypes=("float32", "float64"))
+    for how in ("mean", "amax", "amin", "prod") for own in (True, False)] + [
+    Sample(integers(0, 9, 2, 5), 1, fixed(np.array([4, 1])), integers(0, 9, 2, 2), "amax", sample_dtypes=("int64",))],
+    errors=[(lambda hw: hw.index_reduce(hw.ones(3), 0, hw.tensor([0]), hw.ones(1), "sum"), RuntimeError, "reduce must be"),
+            (lambda hw: hw.index_reduce(hw.ones(3), 0, hw.tensor([0]), hw.ones(2), "mean"), RuntimeError, "expected [1]")])

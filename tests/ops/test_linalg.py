@@ -127,3 +127,11 @@ def test_the_namespace_is_torchs() -> None:
                  lambda m, a, b: m.linalg.cross(b, b.flip(0)), lambda m, a, b: m.linalg.diagonal(a, offset=1), lambda m, a, b: (a @ b).det(), lambda m, a, b: (a @ b).inverse(), lambda m, a, b: (a @ b).t().inverse(),
                  lambda m, a, b: m.linalg.vector_norm(a, 3), lambda m, a, b: m.linalg.matrix_norm(a, float("inf"))):
         np.testing.assert_allclose(call(hw, hw.tensor(x), hw.tensor(y)).numpy(), call(torch, torch.tensor(x), torch.tensor(y)).numpy(), rtol=1e-9)
+op_test("addr", torch=torch.addr, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((3, 4), (3,), (4,)), floats((4,), (3,), (4,), beta=0.5, alpha=2), floats((), (2,), (2,)), floats((2, 2), (2,), (2,), beta=0, sample_grad=False),
+                         ints((2, 3), (2,), (3,))],
+        errors=[(lambda hw: hw.addr(hw.ones(2, 2), hw.ones(2, 2), hw.ones(2)), RuntimeError, "must be 1-d"),
+                (lambda hw: hw.addr(hw.ones(2, 2, 3), hw.ones(2), hw.ones(3)), RuntimeError, "is larger than the product, which is [2, 3]")])
+op_test("addbmm", torch=torch.addbmm, dtypes=TYPES, grad=True, grad2=True, tol=dict.fromkeys(FLOATS[:2], 3e-2) | dict.fromkeys(("float32", "complex64"), 1e-4),
+        samples=lambda: [floats((3, 5), (2, 3, 4), (2, 4, 5)), floats((5,), (2, 3, 4), (2, 4, 5), beta=0.5, alpha=2), ints((2, 2), (2, 2, 3), (2, 3, 2))],
+        errors=[(lambda hw: hw.addbmm(hw.ones(2, 2), hw.ones(2, 2, 2), hw.ones(3, 2, 2)), RuntimeError, "must be [b, n, m] and [b, m, p]")])

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import headwater as hw
-from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, op_test, permutation, randn, uniform
+from harness import ALL, BOOL, COMPLEX, FLOATS, INTS, Sample, fixed, op_test, permutation, randn, uniform
 
 REAL = FLOATS + INTS
 NAN = np.array([1.0, math.nan, 3.0, -2.0])
@@ -202,3 +202,19 @@ def test_same_bits_every_time() -> None:
     x = hw.from_numpy(np.random.default_rng(0).standard_normal((1000, 300)).astype(np.float32))
     for dim in (None, 0, 1):
         assert len({x.sum(dim).numpy().tobytes() for _ in range(5)}) == 1
+
+for _name in ("trapezoid", "cumulative_trapezoid"):
+    op_test(_name, torch=getattr(torch, _name), dtypes=("float32", "float64", "complex64", "int64"), grad=True, grad2=True, samples=lambda: [
+        Sample(randn(5)), Sample(randn(3, 4), dim=0), Sample(randn(3, 4), dx=0.5), Sample(randn(3, 4), randn(4)), Sample(randn(3, 4), randn(3), dim=0),
+        Sample(randn(3, 4), randn(3, 4), dim=1), Sample(randn(2, 3, 4), randn(3, 4)), Sample(randn(2, 1))],
+        errors=[(lambda hw, n=_name: getattr(hw, n)(hw.ones(3, 4), hw.ones(3)), RuntimeError, "x has 3 places, y has 4"),
+                (lambda hw, n=_name: getattr(hw, n)(hw.ones(3), hw.ones(3), dx=2), RuntimeError, "either x or dx"),
+                (lambda hw, n=_name: getattr(hw, n)(hw.tensor(1.0)), RuntimeError, "at least one axis")])
+op_test("cov", torch=torch.cov, dtypes=("float32", "float64", "complex64", "complex128", "int64"), grad=True, tol={"complex64": 1e-4}, samples=lambda: [
+    Sample(randn(3, 5)), Sample(randn(5)), Sample(randn(3, 5), correction=0), Sample(randn(1, 4)),
+    Sample(randn(2, 4), fweights=fixed(np.array([1, 2, 3, 1]))), Sample(randn(2, 4), aweights=fixed(np.array([0.5, 1.0, 2.0, 1.5])), sample_dtypes=("float64", "complex128")),
+    Sample(randn(2, 3), correction=2, fweights=fixed(np.array([3, 1, 2])), aweights=fixed(np.array([0.5, 1.0, 2.0])), sample_dtypes=("float64",))],
+    errors=[(lambda hw: hw.cov(hw.ones(2, 2, 2)), RuntimeError, "at most two axes"),
+            (lambda hw: hw.cov(hw.ones(2, 3), fweights=hw.tensor([1, 2])), RuntimeError, "one weight for each of the 3 observations")])
+op_test("corrcoef", torch=torch.corrcoef, dtypes=("float32", "float64", "int64"), grad=True, strided=False,
+        samples=lambda: [Sample(randn(3, 6)), Sample(randn(4), sample_grad=False), Sample(randn(2, 5))])

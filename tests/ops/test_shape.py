@@ -407,3 +407,16 @@ def test_view_dtype() -> None:
         got, want = hw.tensor(x).view(getattr(hw, d)), torch.tensor(x).view(getattr(torch, d))
         np.testing.assert_array_equal(got.numpy(), want.numpy())
     assert hw.tensor(x).view(dtype=hw.int32).dtype is hw.int32
+
+op_test("slice_scatter", torch=torch.slice_scatter, dtypes=("float32", "bfloat16", "float64", "int64", "bool"), grad=True, grad2=True, samples=lambda: [
+    Sample(randn(4, 3), randn(2, 3), 0, 1, 3), Sample(randn(4, 6), randn(4, 2), 1, -5, None, 3), Sample(randn(4, 3), randn(4, 3)),
+    Sample(randn(4), randn(0), 0, 3, 1), Sample(randn(4), randn(1), start=3, end=90)],
+    errors=[(lambda hw: hw.slice_scatter(hw.ones(4), hw.ones(3), 0, 1, 3), RuntimeError, "src has shape [3], the slice [2]"),
+            (lambda hw: hw.slice_scatter(hw.ones(4), hw.ones(4), step=0), RuntimeError, "step must be positive")])
+op_test("select_scatter", torch=torch.select_scatter, dtypes=("float32", "bfloat16", "float64", "int64", "bool"), grad=True, grad2=True,
+        samples=lambda: [Sample(randn(4, 3), randn(3), 0, 1), Sample(randn(2, 4, 3), randn(2, 4), -1, -2), Sample(randn(3), randn(), 0, 0)],
+        errors=[(lambda hw: hw.select_scatter(hw.ones(4, 3), hw.ones(3), 0, 4), IndexError, "index 4 is out of range for axis 0 of size 4"),
+                (lambda hw: hw.select_scatter(hw.ones(4, 3), hw.ones(4), 0, 1), RuntimeError, "src has shape [4]")])
+op_test("diagonal_scatter", torch=torch.diagonal_scatter, dtypes=("float32", "bfloat16", "float64", "int64", "bool"), grad=True, grad2=True,
+        samples=lambda: [Sample(randn(3, 3), randn(3)), Sample(randn(3, 4), randn(2), 2), Sample(randn(2, 3, 4), randn(3, 2), -1, 2, 0)],
+        errors=[(lambda hw: hw.diagonal_scatter(hw.ones(3, 3), hw.ones(2)), RuntimeError, "src has shape [2], the diagonal [3]")])

@@ -15,6 +15,7 @@ static const RegisterOp op =
         .keyword()
         .attr("alpha", Scalar(1), "factor of the product")
         .out("y")
+        .inplace()
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
           check_runtime(in[1].ndim() == 2 && in[2].ndim() == 1, "a matrix and a vector are needed, got ", in[1].shape(),
                         " and ", in[2].shape());

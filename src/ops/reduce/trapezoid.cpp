@@ -1,0 +1,25 @@
+// trapezoid: the integral by trapezoids.
+#include "op/math.h"
+#include "op/rules.h"
+#include "ops/reduce/trapezoids.h"
+
+namespace hw {
+
+static const RegisterOp op = OpDef("trapezoid")
+                                 .doc(
+                                     "Returns the integral of y along the axis `dim` by the trapezoidal rule: at the "
+                                     "places x, or at a distance dx.")
+                                 .example(">>> hw.trapezoid(hw.tensor([1.0, 2.0, 3.0]))\ntensor(4.)")
+                                 .in("y", "at least one axis", numeric)
+                                 .in_optional("x", "the places: y's shape, or [n] along the axis", numeric)
+                                 .attr("dx", Scalar(1), "the distance between places, without x")
+                                 .keyword()
+                                 .attr("dim", int64_t{-1}, "the axis")
+                                 .out("area")
+                                 .method(false)
+                                 .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
+                                   const Tensor areas = trapezoids(in, attrs);
+                                   return {sum(areas, {normalize_axis(attrs[1].i64(), in[0].ndim())})};
+                                 });
+
+}  // namespace hw
