@@ -59,15 +59,15 @@ def origin_of(function: Any) -> str:
 class Graph:
     """Stages that work at the same time, each on a thread of its own, wired as you like.
 
-    ```
-    graph = hw.stream.Graph()
-    images = graph.source(range(6), name="images")
-    labels = graph.source([0, 1, 0, 1, 0, 1], name="labels")
-    small = graph.stage(lambda image: image / 2, images, name="shrink")
-    total = graph.loop(0)
-    graph.close(total, graph.stage(lambda image, label, total: total + image * label, small, labels, total, name="add"))
-    assert list(graph()) == [0, 0.5, 0.5, 2.0, 2.0, 4.5]
-    ```
+    >>> graph = hw.stream.Graph()
+    >>> images = graph.source(range(6), name="images")
+    >>> labels = graph.source([0, 1, 0, 1, 0, 1], name="labels")
+    >>> small = graph.stage(lambda image: image / 2, images, name="shrink")
+    >>> total = graph.loop(0)
+    >>> graph.close(total, graph.stage(lambda image, label, total: total + image * label, small, labels, total, name="add"))
+    >>> list(graph())
+    [0.0, 0.5, 0.5, 2.0, 2.0, 4.5]
+
     A stage is called with one value of each of its inputs. Every stage sees every step, in order, so that the values of a call belong
     together. Any number of stages may read a value. What none reads comes out, unless `results` says what does. `loop` hands what a
     stage makes to the next step. A stage ends with the shortest of the sources on which it depends, a run with the last of its stages.

@@ -36,10 +36,10 @@ def stage(
 class Pipeline:
     """Functions of one argument, each on a thread of its own; every value goes through all of them, in order.
 
-    ```
-    pipe = hw.stream.Pipeline(lambda x: x + 1, lambda x: 2 * x)
-    assert list(pipe(range(3))) == [2, 4, 6]
-    ```
+    >>> pipe = hw.stream.Pipeline(lambda x: x + 1, lambda x: 2 * x)
+    >>> list(pipe(range(3)))
+    [2, 4, 6]
+
     While the second stage works on one value, the first one is at the next and the source at the one after. Between two stages lie at
     most `copies` values (2: one is made while the other is used): a slow stage holds back those before it. Python code shares the
     interpreter's lock; compiled functions, NumPy, files and sleeps do not hold it. `timeout`: seconds without the end of any call

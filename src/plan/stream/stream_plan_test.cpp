@@ -47,6 +47,12 @@ TEST(StreamPlan, TwoCopiesOverlapAProducerWithItsConsumer) {
   EXPECT_DOUBLE_EQ(a.utilisation[1], 1);
   EXPECT_EQ(a.memory[0].registers, 4000);
   EXPECT_EQ(a.critical.cycle[0].from, 1);
+  std::vector<int64_t> ends;  // of the last stage, when the plan is played
+  for (const Firing& f : simulate(stages({0.010, 0.020, 0.015}, 2), 40).firings)
+    if (f.actor == 2) ends.push_back(f.end);
+  ASSERT_EQ(ends.size(), 40u);
+  EXPECT_EQ(ends[0], 45'000'000);  // the first value passes all three
+  for (size_t i = 1; i < 40; ++i) EXPECT_EQ(ends[i] - ends[i - 1], 20'000'000);
 }
 
 TEST(StreamPlan, CountsAreChosenForSpeedAndFitTheBudget) {
