@@ -50,13 +50,18 @@ def running(pid):
         return False
 
 
-def gone(pids, seconds):
+def becomes(true, seconds=60):
+    """Whether `true()` holds within so long; far longer than an idle machine needs."""
     deadline = time.monotonic() + seconds
-    while any(map(running, pids)):
+    while not true():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True
+
+
+def gone(pids):
+    return becomes(lambda: not any(map(running, pids)))
 
 
 def listen():
@@ -83,17 +88,18 @@ def shared_memory():
 def test_the_interpreter_exits(tmp_path, end, code, method):
     before = shared_memory()
     process = start(tmp_path, end, method, "persistent" if end == "exit" else "no")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=90)
     assert process.returncode == code, err
     pids = [int(pid) for pid in out.split()]
     assert len(pids) == 2
-    assert gone(pids, 5)
+    assert gone(pids)
     if end == "error":
         assert err.rstrip().endswith("ValueError: on purpose")
         assert err.count("Traceback") == 1
     else:
         assert err == ""
-    assert shared_memory() <= before
+    left = shared_memory() - before  # of tests that run beside this one, it ends with them
+    assert becomes(lambda: not left & shared_memory())
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
@@ -103,14 +109,12 @@ def test_ctrl_c(tmp_path, method, to):
     pids = [int(pid) for pid in process.stdout.readline().split()]
     assert process.stdout.readline() == "go\n"
     time.sleep(0.1)
-    began = time.monotonic()
     (os.killpg if to == "group" else os.kill)(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert time.monotonic() - began < 8
+    _, err = process.communicate(timeout=90)
     assert process.returncode == -signal.SIGINT
     assert err.count("KeyboardInterrupt") == 1, err
     assert err.count("Traceback") == 1, err
-    assert gone(pids, 5)
+    assert gone(pids)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -119,7 +123,7 @@ def test_workers_end_when_their_loader_is_killed(tmp_path, method):
     pids = [int(pid) for pid in process.stdout.readline().split()]
     process.stdout.readline()
     process.kill()
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
     process.stderr.close()
-    assert gone(pids, 8)
+    assert gone(pids)
