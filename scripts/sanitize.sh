@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds preset "asan" and runs tests under the address and undefined-behaviour sanitizers. "scripts/sanitize.sh" runs the
 # operators, tensors, autograd and the fuzzer; "scripts/sanitize.sh tests/compile -k fuse" what it is told.
-# HEADWATER_JOBS sets how many compilers run at once. The first build compiles some 600 files.
+# HEADWATER_JOBS sets how many compilers run at once. The first build compiles some 850 files: README.md says how long.
 source "$(dirname "$0")/paths.sh"
 [ -x "$python" ] || die "no virtual environment in $venv; run scripts/setup.sh first"
 build=$root/build/asan
