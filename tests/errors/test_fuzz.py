@@ -15,6 +15,7 @@ import headwater as hw
 SEED = int(os.environ.get("HEADWATER_FUZZ_SEED", "1"))
 CASES = int(os.environ.get("HEADWATER_FUZZ_CASES", "60"))  # per op
 GROUPS = 4
+LIMIT = 6000 if "libasan" in os.environ.get("LD_PRELOAD", "") else 600  # seconds a group, which a sanitizer slows down
 OPS = [n for n in hw._C.op_names() if not hw._C.describe_op(n)["internal"]]
 WORKER = Path(__file__).with_name("fuzz_worker.py")
 
@@ -26,7 +27,7 @@ def run(ops: list[str], report: Path) -> list[str]:
     while True:
         report.unlink(missing_ok=True)
         done = subprocess.run([sys.executable, str(WORKER), str(report), str(SEED), str(CASES), str(first), *ops],
-                              capture_output=True, text=True, timeout=600 * max(1, CASES // 60), check=False)
+                              capture_output=True, text=True, timeout=LIMIT * max(1, CASES // 60), check=False)
         entries = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
         findings += [f"{e['finding']}: {e['call']}: {e['detail']}" for e in entries if "finding" in e]
         if entries and entries[-1].get("done"):
