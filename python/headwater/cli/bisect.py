@@ -41,6 +41,7 @@ class Observer:
 
     def _record(self, stage: str, nodes: list[tuple[str, str, list[Any]]], results: list[Any]) -> None:
         arrays = [(text, origin, [_array(t) for t in made]) for text, origin, made in nodes]
+        assert self.file is not None
         pickle.dump((len(self.runs), stage, arrays, [_array(t) for t in results]), self.file)
 
 
