@@ -88,8 +88,9 @@ nb::list graphs_of(const Plan& plan, const PlanStep& s) {
     nb::list list;
     for (const PlanStep& step : inside.steps) {
       nb::dict d = step_data(inside, step);
-      d["spec"] = step.outputs.empty() ? nb::object(str(""))
-                                       : nb::object(str(text(inside.tensors[static_cast<size_t>(step.outputs[0])].spec)));
+      d["spec"] = step.outputs.empty()
+                      ? nb::object(str(""))
+                      : nb::object(str(text(inside.tensors[static_cast<size_t>(step.outputs[0])].spec)));
       list.append(d);
     }
     graphs.append(list);
