@@ -244,28 +244,35 @@ void bind_code(nb::module_& m) {
   });
 }
 
-/// {"divergence": None or what, "stages": what each computed, if `record`}.
-nb::dict bisected(PyProgram& p, nb::handle inputs, nb::handle host, double tolerance, bool record) {
-  const std::vector<BisectStage> stages = p.program->bisect(tensor_list(inputs), numbers(host));
-  nb::dict d;
-  const Divergence found = find_divergence(stages, tolerance);
-  nb::list list, names;
-  for (const BisectStage& s : stages) {
+/// A stage as `record` takes it: (name, [(text, origin, values) of each node], results).
+void record_stage(nb::handle record, const BisectStage& s) {
+  nb::list nodes;
+  if (!s.values.empty())
+    for (NodeId n : s.graph.order) {
+      const Node& node = s.graph.node(n);
+      Tensors made;
+      for (ValueId v : node.outputs) made.push_back(s.values[static_cast<size_t>(v)]);
+      nodes.append(nb::make_tuple(node_text(s.graph, n, op_vocabulary()),
+                                  s.graph.origins[static_cast<size_t>(node.origin)], list_of(made)));
+    }
+  record(s.name, nodes, list_of(s.results));
+}
+
+/// {"divergence": None or what, "names": the stages}; each stage is given to `record` if that is not None.
+nb::dict bisected(PyProgram& p, nb::handle inputs, nb::handle host, double tolerance, nb::handle record) {
+  DivergenceFinder finder(tolerance);
+  nb::list names;
+  p.program->bisect(tensor_list(inputs), numbers(host), [&](BisectStage&& s) {
     names.append(s.name);
-    if (!record) continue;
-    nb::list nodes;
-    if (!s.values.empty())
-      for (NodeId n : s.graph.order) {
-        const Node& node = s.graph.node(n);
-        Tensors made;
-        for (ValueId v : node.outputs) made.push_back(s.values[static_cast<size_t>(v)]);
-        nodes.append(nb::make_tuple(node_text(s.graph, n, op_vocabulary()),
-                                    s.graph.origins[static_cast<size_t>(node.origin)], list_of(made)));
-      }
-    list.append(nb::make_tuple(s.name, nodes, list_of(s.results)));
-  }
+    if (record.is_none())
+      finder.look(std::move(s));
+    else
+      record_stage(record, s);
+    return finder.found().pass.empty();
+  });
+  const Divergence& found = finder.found();
+  nb::dict d;
   d["names"] = names;
-  d["stages"] = list;
   d["divergence"] = found.pass.empty()
                         ? nb::object(nb::none())
                         : nb::object(nb::make_tuple(found.pass, found.text, found.origin, found.difference));
@@ -282,7 +289,7 @@ void bind_program(nb::module_& m) {
                      nb::handle host) { return list_of(run_program(*p.program, tensor_list(inputs), numbers(host))); })
       .def("run_timed", [](PyProgram& p, nb::handle inputs,
                            nb::handle host) { return p.program->run_timed(tensor_list(inputs), numbers(host)); })
-      .def("bisect", &bisected, nb::arg("inputs"), nb::arg("host"), nb::arg("tolerance"), nb::arg("record"))
+      .def("bisect", &bisected, nb::arg("inputs"), nb::arg("host"), nb::arg("tolerance"), nb::arg("record").none())
       .def_prop_ro("from_cache", [](PyProgram& p) { return p.program->from_cache(); })
       .def_prop_ro("cache_note", [](PyProgram& p) { return p.program->cache_note(); })
       .def("passes_text", [](PyProgram& p) { return records_text(p.program->passes()); })

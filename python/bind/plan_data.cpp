@@ -65,22 +65,49 @@ nb::list numbers(const std::vector<int32_t>& values) {
   return list;
 }
 
+nb::list graphs_of(const Plan& plan, const PlanStep& s);
+
+/// What the plan alone says of a step.
+nb::dict step_data(const Plan& plan, const PlanStep& s) {
+  nb::list body;
+  if (s.loop >= 0)
+    for (const PlanStep& b : plan.loops[static_cast<size_t>(s.loop)].body) body.append(str(b.op));
+  nb::dict d;
+  d["op"] = str(s.op);
+  d["origin"] = str(plan.origins[static_cast<size_t>(s.origin)]);
+  d["body"] = body;
+  d["graphs"] = graphs_of(plan, s);
+  return d;
+}
+
+/// The branches of a cond, condition and body of a loop: their steps, each with the spec of its first output.
+nb::list graphs_of(const Plan& plan, const PlanStep& s) {
+  nb::list graphs;
+  for (int32_t b : s.bodies) {
+    const Plan& inside = plan.bodies[static_cast<size_t>(b)];
+    nb::list list;
+    for (const PlanStep& step : inside.steps) {
+      nb::dict d = step_data(inside, step);
+      d["spec"] = step.outputs.empty()
+                      ? nb::object(str(""))
+                      : nb::object(str(text(inside.tensors[static_cast<size_t>(step.outputs[0])].spec)));
+      list.append(d);
+    }
+    graphs.append(list);
+  }
+  return graphs;
+}
+
 nb::list steps(const Chain& chain) {
   const Plan& plan = chain.plan();
   nb::list list;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& s = plan.steps[i];
-    nb::list body;
-    if (s.loop >= 0)
-      for (const PlanStep& b : plan.loops[static_cast<size_t>(s.loop)].body) body.append(str(b.op));
-    nb::dict d;
-    d["op"] = str(s.op);
+    nb::dict d = step_data(plan, s);
     d["kernel"] = str(chain.kernel_name(i));
     d["note"] = str(chain.code_note(i));
-    d["origin"] = str(plan.origins[static_cast<size_t>(s.origin)]);
     d["inputs"] = numbers(s.inputs);
     d["outputs"] = numbers(s.outputs);
-    d["body"] = body;
     d["scratch"] = nb::make_tuple(s.scratch_offset, s.scratch_bytes);
     list.append(d);
   }

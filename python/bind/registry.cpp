@@ -8,6 +8,7 @@
 #include "eager/eager.h"
 #include "kernels/kernel.h"
 #include "op/call.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace nb = nanobind;
@@ -98,6 +99,7 @@ nb::dict describe(const OpDef& op) {
   d["internal"] = op.is_internal();
   d["has_grad"] = op.grad_rule() != nullptr;
   d["no_grad"] = op.no_grad_reason();
+  d["cost"] = cost::is_bandwidth_bound(op) ? "bytes" : op.flops_rule() ? "operations" : "";
   d["has_sbp"] = op.sbp_rule() != nullptr;
   d["no_sbp"] = op.no_sbp_reason();
   d["onnx"] = op.onnx();

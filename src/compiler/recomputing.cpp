@@ -7,11 +7,20 @@
 #include "compiler/check_graph.h"
 #include "compiler/pass.h"
 #include "compiler/regions/region.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
 
-/// What a node costs: its floating-point operations, and the bytes it moves at the price of a few operations each. Infinite for loops and
+/// Floating-point operations of a node, dearer in loops of one element after the other, as in pools and sorts.
+static double operations_of(const Graph& g, const Node& n) {
+  const OpDef* op = find_op(n.op);
+  if (!op || !op->flops_rule()) return 0;
+  const std::vector<TensorSpec> in = input_specs(g, n);
+  return op->flops_rule()({*op, in, n.attrs, compute_dtype(*op, in)}) * cost::operation_price(op->flops_rule());
+}
+
+/// What a node costs: its operations, and the bytes it moves at the price of a few operations each. Infinite for loops and
 /// branches: how much they do is known only when they run.
 static double cost_of(const Graph& g, const Node& n) {
   double bytes = 0, flops = 0;
@@ -21,9 +30,8 @@ static double cost_of(const Graph& g, const Node& n) {
   if (!n.bodies.empty() && n.op != kRegion && n.op != kOnce) return HUGE_VAL;
   if (!n.bodies.empty()) {
     for (NodeId id : n.bodies[0]->order) flops += cost_of(*n.bodies[0], n.bodies[0]->node(id)) / 8;
-  } else if (const OpDef* op = find_op(n.op); op && op->flops_rule()) {
-    std::vector<TensorSpec> in = input_specs(g, n);
-    flops = op->flops_rule()({*op, in, n.attrs, compute_dtype(*op, in)});
+  } else {
+    flops = operations_of(g, n);
   }
   return flops + 4 * bytes;
 }
@@ -66,6 +74,11 @@ bool Recomputing::find_chain(Choice& c) const {
     const Node& n = g_.node(id);
     if (n.op == "_exchange") return false;  // other processes send once
     cost += cost_of(g_, n);
+    int64_t elements = 1;  // of its largest operand, which for a reduction is what it reads
+    for (ValueId v : n.inputs)
+      if (v != kNone) elements = std::max(elements, g_.spec(v).numel());
+    for (ValueId v : n.outputs) elements = std::max(elements, g_.spec(v).numel());
+    c.densest = std::max(c.densest, operations_of(g_, n) / static_cast<double>(elements));
     for (ValueId v : n.inputs) {
       if (v == kNone) continue;
       const int32_t l = profile_.life_of[static_cast<size_t>(v)];

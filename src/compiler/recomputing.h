@@ -15,6 +15,7 @@ class Recomputing {
     int32_t idle = 0;           // steps since the use before it
     int64_t bytes = 0;          // that are free in between
     double cost = 0;            // of the chain
+    double densest = 0;         // the most operations of a node of the chain, for each element of its largest operand
     std::vector<NodeId> chain;  // what runs again, in order
     double price() const { return cost / static_cast<double>(bytes); }
   };

@@ -158,3 +158,50 @@ def test_regions_show_their_operators():
 
 def test_sizes_are_readable():
     assert [inspection.size_text(n) for n in (0, 1023, 1536, 3 << 20, 5 << 40)] == ["0 B", "1023 B", "1.5 KiB", "3.0 MiB", "5120.0 GiB"]
+
+
+def test_branches_and_loops_are_shown(step):
+    @hw.compile
+    def turns(x):
+        z = hw.cond(x.sum() > 0, lambda a: hw.cond(a.amax() > 1, lambda b: b.sin(), lambda b: b, (a,)), lambda a: a.tanh(), (x,))
+        return hw.while_loop(lambda v: v.sum() < 9, lambda v: (v * 1.5 + 1,), (z,))[0]
+
+    turns(hw.ones(4))
+    (report,) = turns.inspect().programs
+    cond, loop = (next(s for s in report.steps if s.op == op) for op in ("_cond", "_while"))
+    assert [len(cond.graphs), len(loop.graphs)] == [2, 2]
+    inner = next(s for s in cond.graphs[0] if s.op == "_cond")
+    assert "sin" in [s.op for s in inner.graphs[0]] and "tanh" in [s.op for s in cond.graphs[1]]
+    text = report.text()
+    for line in ("branches and loops", "if true", "else", "while", "do", "sin", "test_inspect.py"):
+        assert line in text[text.index("branches and loops") :]
+    assert "branches and loops" not in step.inspect().text()
+    json.dumps(report.data())
+
+
+def test_state_has_names(step):
+    (report,) = step.inspect().programs
+    names = {b.name for b in report.blocks if b.kind == "state"}
+    assert {"model.0.weight", "model.0.bias", "model.4.weight"} <= names
+    assert {"optimizer.model.0.weight.momentum_buffer", "optimizer.model.4.bias.momentum_buffer"} <= names
+    assert "" not in names
+    table, kept = hw.zeros(3), {"rows": [hw.ones(3)]}
+
+    class Trainer:
+        def __init__(self):
+            self.net = nn.BatchNorm1d(3)
+
+        def run(self, x):
+            table.add_(kept["rows"][0])
+            return self.net(x)
+
+    run = hw.compile(Trainer().run)
+    run(hw.randn(4, 3))
+    names = {b.name for b in run.inspect().programs[0].blocks if b.kind == "state"}
+    assert names == {"table", "kept['rows'][0]", "self.net.weight", "self.net.bias", "self.net.running_mean", "self.net.running_var",
+                     "self.net.num_batches_tracked"}  # fmt: skip
+
+
+def test_names_of_state_are_read_back():
+    text = "graph f\ninput %0 x: f32[3]\nstate %1 \"kept['rows'][0]\": f32[3]\n%2: f32[3] = mul(%0, %1)\noutput %2\n"
+    assert hw._C.Graph.parse(text).text() == text

@@ -35,6 +35,36 @@ def test_every_kernel_op_has_a_reference_kernel() -> None:
     assert not without, f"{len(without)} ops without a reference kernel: {' '.join(without)}"
 
 
+def test_every_kernel_op_has_a_cost() -> None:
+    """A rule for its operations, or declared as bound by memory: by `cost::bandwidth_bound`, or elementwise by its split rule."""
+    without = [n for n, i in OPS.items() if i["kind"] == "kernel" and i["cost"] not in ("operations", "bytes")]
+    assert not without, f"{len(without)} ops without .flops(): {' '.join(without)}"
+    of = {n: OPS[n]["cost"] for n in ("max_pool", "sort", "cumsum", "_interpolate", "mm", "add", "tanh", "cat", "gather")}
+    assert set(list(of.values())[:5]) == {"operations"} and set(list(of.values())[5:]) == {"bytes"}
+
+
+def test_costs() -> None:
+    F = hw.nn.functional
+    image, row = hw.ones(2, 3, 8, 8), hw.ones(5, 16)
+    calls = {
+        "max_pool": (lambda: F.max_pool2d(image, 3, 2, 1), 2 * 3 * 4 * 4 * 9),
+        "avg_pool": (lambda: F.avg_pool2d(image, 2), 2 * 3 * 4 * 4 * 4),
+        "sort": (lambda: row.sort(1), 5 * 16 * 4),
+        "topk": (lambda: row.topk(2, 1), 5 * 16 * 4),
+        "cumsum": (lambda: row.cumsum(1), 5 * 16),
+        "searchsorted": (lambda: hw.searchsorted(row[0], row), 5 * 16 * 4),
+        "_interpolate": (lambda: F.interpolate(image, size=(4, 4), mode="bilinear"), 2 * 3 * 4 * 4 * 4),
+        "sum": (lambda: row.sum(), 5 * 16),
+        "rand": (lambda: hw.rand(5, 16), 2 * 5 * 16),
+        "gather": (lambda: row.gather(1, hw.zeros(5, 16, dtype=hw.int64)), 0),
+    }
+    for name, (call, operations) in calls.items():
+        with hw.profile(with_flops=True) as p:
+            call()
+        found = [e.flops for e in p.events() if e.kind == "op" and e.name == name]
+        assert found == [operations], name
+
+
 @pytest.mark.parametrize("name", [n for n in OPS if OPS[n]["example"]])
 def test_example(name: str) -> None:
     parsed = doctest.DocTestParser().get_doctest(OPS[name]["example"] + "\n", {"hw": hw}, name, OPS[name]["file"], 0)

@@ -3,25 +3,29 @@ script under different settings part."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 MOST_RUNS = 2  # of a program: the first ones
 
+# number of the run, name, (text, origin, values) of each node, results
+Stage = tuple[int, str, list[tuple[str, str, list[np.ndarray]]], list[np.ndarray]]
+
 
 class Observer:
-    """Evaluates each program node by node, after every pass, before it runs."""
+    """Evaluates each program node by node, after every pass, before it runs. With a file, each stage goes there when it is evaluated."""
 
-    def __init__(self, tolerance: float, record: bool) -> None:
-        self.tolerance, self.record = tolerance, record
+    def __init__(self, tolerance: float, file: BinaryIO | None) -> None:
+        self.tolerance, self.file = tolerance, file
         self.runs: list[tuple[str, dict[str, Any]]] = []
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no number is given twice
@@ -32,12 +36,13 @@ class Observer:
             return
         self._seen[id(program)] = count + 1
         self._kept.append(program)
-        found = program.bisect(tensors, list(host), self.tolerance, self.record)
-        found["stages"] = [
-            (stage, [(text, origin, [_array(t) for t in made]) for text, origin, made in nodes], [_array(t) for t in results])
-            for stage, nodes, results in found["stages"]
-        ]
+        found = program.bisect(tensors, list(host), self.tolerance, None if self.file is None else self._record)
         self.runs.append((f"{name}, run {count + 1}", found))
+
+    def _record(self, stage: str, nodes: list[tuple[str, str, list[Any]]], results: list[Any]) -> None:
+        arrays = [(text, origin, [_array(t) for t in made]) for text, origin, made in nodes]
+        assert self.file is not None
+        pickle.dump((len(self.runs), stage, arrays, [_array(t) for t in results]), self.file)
 
 
 def _array(t: Any) -> np.ndarray:
@@ -46,13 +51,13 @@ def _array(t: Any) -> np.ndarray:
     return np.array(hw._C.to_numpy(t.float() if t.dtype == hw.bfloat16 else t))
 
 
-def _observe(target: str, arguments: list[str], tolerance: float, record: bool) -> tuple[int, Observer]:
+def _observe(target: str, arguments: list[str], tolerance: float, file: BinaryIO | None) -> tuple[int, Observer]:
     from headwater.compiler import program
 
     from .inspect import _run
 
     os.environ["HEADWATER_KEEP_GRAPH"] = "1"
-    observer = program.observer = Observer(tolerance, record)
+    observer = program.observer = Observer(tolerance, file)
     try:
         status = _run(target, False, arguments, quiet=True)
     finally:
@@ -92,9 +97,9 @@ def difference(a: np.ndarray, b: np.ndarray) -> float:
     return float("inf") if not np.isfinite(apart).all() or largest == 0 else float(apart.max() / largest)
 
 
-def parts(base: dict[str, Any], other: dict[str, Any], tolerance: float) -> Iterator[tuple[str, str, float]]:
-    """Where two traces of a program part, the first place first: (stage, node, difference)."""
-    for (stage, nodes, results), (other_stage, other_nodes, other_results) in zip(base["stages"], other["stages"]):
+def parts(base: Iterable[Stage], other: Iterable[Stage], tolerance: float) -> Iterator[tuple[str, str, float]]:
+    """Where two traces of a program part, the first place first: (stage, node, difference). Stages are read one at a time."""
+    for (_, stage, nodes, results), (_, other_stage, other_nodes, other_results) in zip(base, other):
         if stage != other_stage:
             yield stage, f"the other run has {other_stage} there", float("inf")
             return
@@ -111,26 +116,44 @@ def parts(base: dict[str, Any], other: dict[str, Any], tolerance: float) -> Iter
                 yield stage, f"result {i}", worst
 
 
-def _recorded(target: str, arguments: list[str], settings: dict[str, str], folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    file = folder / f"{len(list(folder.iterdir()))}.trace"
+def _recorded(target: str, arguments: list[str], settings: dict[str, str], file: Path) -> list[str]:
+    """The names of the runs; their stages are in the file."""
     command = [sys.executable, "-m", "headwater", "bisect", "--record", str(file), target, *arguments]
     subprocess.run(command, env={**os.environ, **settings}, stdout=sys.stderr, check=True)
-    return pickle.loads(file.read_bytes())  # written by the process just run
+    return file.with_suffix(".names").read_text().splitlines()
+
+
+def _stages(file: Path) -> Iterator[Stage]:
+    with file.open("rb") as stream:
+        while True:
+            try:
+                yield pickle.load(stream)  # written by the process just run
+            except EOFError:
+                return
 
 
 def _against(target: str, arguments: list[str], settings: dict[str, str], tolerance: float) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        base = _recorded(target, arguments, {}, Path(folder))
-        other = _recorded(target, arguments, settings, Path(folder))
-    for (name, found), (_, others) in zip(base, other):
-        for stage, where, worst in parts(found, others, tolerance):
-            print(f"{name}: first differs in {stage}, by {worst:.3g} of the largest value, in\n  {where}")
-            return 1
-    if len(base) != len(other):
-        print(f"one run has {len(base)} runs of programs, the other {len(other)}")
+        files = [Path(folder, "base"), Path(folder, "other")]
+        names = _recorded(target, arguments, {}, files[0])
+        other_names = _recorded(target, arguments, settings, files[1])
+        runs = [itertools.groupby(_stages(file), key=lambda stage: stage[0]) for file in files]
+        for name, (_, base), (_, other) in zip(names, *runs):
+            for stage, where, worst in parts(base, other, tolerance):
+                print(f"{name}: first differs in {stage}, by {worst:.3g} of the largest value, in\n  {where}")
+                return 1
+    if len(names) != len(other_names):
+        print(f"one run has {len(names)} runs of programs, the other {len(other_names)}")
         return 1
-    print(f"the same in {len(base)} runs of programs")
+    print(f"the same in {len(names)} runs of programs")
     return 0
+
+
+def _record(target: str, arguments: list[str], tolerance: float, path: Path) -> int:
+    with path.open("wb") as file:
+        status, observer = _observe(target, arguments, tolerance, file)
+    path.with_suffix(".names").write_text("".join(f"{name}\n" for name, _ in observer.runs))
+    return status
 
 
 def main(target: str, arguments: list[str], tolerance: float, against: list[str], record: str | None) -> int:
@@ -144,10 +167,9 @@ def main(target: str, arguments: list[str], tolerance: float, against: list[str]
             return _against(target, arguments, settings, tolerance)
         except subprocess.CalledProcessError:
             return 2
-    status, observer = _observe(target, arguments, tolerance, record is not None)
     if record is not None:
-        Path(record).write_bytes(pickle.dumps(observer.runs))
-        return status
+        return _record(target, arguments, tolerance, Path(record))
+    status, observer = _observe(target, arguments, tolerance, None)
     if not observer.runs:
         print(f"headwater bisect: {target} ran no compiled function", file=sys.stderr)
     return 2 if status or not observer.runs else _within(observer)

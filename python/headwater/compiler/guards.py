@@ -113,6 +113,7 @@ class Guards:
         self.native: Any = None  # once sealed
         self._slow: list[Callable[[], str]] = []  # what is not checked natively
         self._alive: list[Any] = []  # so that identities stay taken
+        self.named: list[tuple[str, Any]] = []  # what the user's code calls by a name
 
     # ------------------------------------------------------------------ recording
     def profile(self, frame: FrameType, event: str, arg: Any) -> None:
@@ -148,6 +149,7 @@ class Guards:
             if name in counted:
                 self._uncount(variables.get(name))
             elif name in variables:
+                self.named.append((name, variables[name]))
                 self.value(variables[name])
         if attributes and code.co_argcount:
             own = getattr(variables.get(code.co_varnames[0]), "__dict__", None)
@@ -167,6 +169,7 @@ class Guards:
             self.value(function.keywords)
             function = function.func
         if isinstance(function, MethodType):
+            self.named.append(("self", function.__self__))
             self.value(function.__self__)
             function = function.__func__
         if isinstance(function, FunctionType):
@@ -176,6 +179,7 @@ class Guards:
                 if (value := defaults.get(name)) is not None and self.value(value):
                     self._dicts.append((defaults, name, value))
         elif not isinstance(function, type):
+            self.named.append(("", function))
             self.value(function)  # an object that is called
         code = getattr(function, "__code__", None)
         counted = counters(code)[0] if code is not None else set()
@@ -186,6 +190,7 @@ class Guards:
                 content = cell.cell_contents
             except ValueError:
                 continue
+            self.named.append((name, content))
             if self.value(content):
                 self._cells.append((cell, content))
 
@@ -197,6 +202,7 @@ class Guards:
         value = names[chain[0]]
         if getattr(value, "__name__", "") in ("numpy", "numpy.random") and "random" in (*chain[1:2], value.__name__[6:]):
             _refuse_dice("numpy.random")  # compiled methods, which no profiler sees
+        self.named.append((chain[0], value))
         if self.value(value):
             self._dicts.append((place, chain[0], value))
         for name in chain[1:]:

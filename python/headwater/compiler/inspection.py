@@ -11,6 +11,7 @@ from typing import Any
 
 _SHOWN = 12  # tensors in the text
 _MOST_ARGUMENTS = 6  # in a heading
+_GRAPHS = {"_cond": ("if true", "else"), "_while": ("while", "do")}
 
 registered: list[Any] | None = None  # compiled functions, while somebody wants to see all that are made
 
@@ -58,13 +59,33 @@ class Block:
 
 @dataclass
 class Step:
-    """A kernel call. `body`: the operators of a region; `note`: how many of them are in generated code, and why not all."""
+    """A kernel call. `body`: the operators of a region; `note`: how many of them are in generated code, and why not all. `graphs`: what
+    a step runs that runs graphs, the branches of a cond (taken if true, else), condition and body of a loop. `spec`: in such a graph,
+    of the first output; kernels are not known there."""
 
     op: str
     kernel: str
     origin: str
     body: list[str]
     note: str = ""
+    graphs: list[list[Step]] = field(default_factory=list)
+    spec: str = ""
+
+    @staticmethod
+    def of(data: dict[str, Any]) -> Step:
+        graphs = [[Step.of(inside) for inside in graph] for graph in data["graphs"]]
+        return Step(data["op"], data.get("kernel", ""), data["origin"], data["body"], data.get("note", ""), graphs, data.get("spec", ""))
+
+    def inside(self, indent: str) -> list[str]:
+        """The graphs that it runs, a line for each step in them."""
+        lines = []
+        for name, graph in zip(_GRAPHS.get(self.op, ()), self.graphs):
+            lines.append(f"{indent}{name}" + ("" if graph else ": nothing to compute"))
+            for s in graph:
+                what = f"{s.op}({' '.join(s.body)})" if s.body else s.op
+                lines.append(f"{indent}  {s.spec:<20}{what}  @ {s.origin}")
+                lines += s.inside(indent + "    ")
+        return lines
 
 
 class ProgramReport:
@@ -77,9 +98,9 @@ class ProgramReport:
         self.arena_bytes: int = data["arena_bytes"]
         self.arena_lower_bound: int = data["arena_lower_bound"]
         self.working_bytes: int = data["memory_bytes"]  # the arena, where kernels have their scratch, and what else a run needs
-        self.steps = [Step(s["op"], s["kernel"], s["origin"], s["body"], s["note"]) for s in data["steps"]]
+        self.steps = [Step.of(s) for s in data["steps"]]
         once = data.get("once", {"steps": [], "results": [], "runs": 0})
-        self.once = [Step(s["op"], s["kernel"], s["origin"], s["body"], s["note"]) for s in once["steps"]]  # when the state changes
+        self.once = [Step.of(s) for s in once["steps"]]  # when the state changes
         self.once_bytes: list[int] = once["results"]
         self.once_runs: int = once["runs"]
         self.blocks = _blocks(data)
@@ -155,6 +176,11 @@ class ProgramReport:
             for s in bodies:
                 note = f" ({s.note})" if s.note else ""
                 lines.append(f"    {s.kernel}{note}: {' '.join(s.body)}  @ {s.origin}")
+        control = [s for s in self.steps if s.graphs]
+        if control:
+            lines.append("  branches and loops")
+            for s in control:
+                lines += [f"    {s.op.lstrip('_')}  @ {s.origin}", *s.inside("      ")]
         return "\n".join(lines)
 
     @property

@@ -12,6 +12,7 @@ from .. import _C
 from .._C import Tensor
 from .generated import tell_once
 from .session import CompileError, Session
+from .state_names import state_names
 from .symbols import Symbols, SymInt, sizes_of
 from .tree import CONSTANTS, is_array, rebuild
 
@@ -271,6 +272,8 @@ def _captured(
         tree = _slots(result, outputs)
         plan = _differentiate(session, outputs) if hw.is_grad_enabled() else None
         _register(native, outputs, plan)
+    for state, tensor in state_names(session.guards.named):
+        native.name_state(tensor, state)
     native.finish()
     del result, call_args, call_kwargs
     captured = Captured(session, name, tree, len(outputs), len(tensors))

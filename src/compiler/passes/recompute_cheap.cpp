@@ -8,7 +8,8 @@
 namespace hw {
 
 // In units of Recomputing's cost: a byte moved is 4, a floating-point operation 1.
-static constexpr double kCheap = 24;          // per byte saved: two elementwise operators in a row, not a product
+static constexpr double kCheap = 24;    // per byte saved: two elementwise operators in a row, not a product
+static constexpr double kDensest = 32;  // operations an element: a product of 16 terms, as a convolution of one channel
 static constexpr double kMostOfTotal = 0.02;  // of the whole graph's cost
 static constexpr int32_t kLong = 32;          // steps: nearer values are residual inputs, alive for good reasons
 static constexpr int64_t kWorthwhile = int64_t{8} << 20, kLeastPeak = int64_t{64} << 20;
@@ -25,7 +26,7 @@ static bool recompute_cheap(Graph& graph, const PassOptions&) {
     });
     int64_t saved = 0;
     for (Recomputing::Choice& c : choices) {
-      if (c.price() > kCheap || c.idle < kLong || c.cost > left) continue;
+      if (c.price() > kCheap || c.densest > kDensest || c.idle < kLong || c.cost > left) continue;
       left -= c.cost;
       saved += c.bytes;
       taken.push_back(std::move(c));

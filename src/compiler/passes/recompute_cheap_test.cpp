@@ -41,6 +41,11 @@ TEST(RecomputeCheap, NotAProduct) {
   EXPECT_EQ(after("recompute_cheap", waiting("mm(%3, %1)", 40, "16384"), kTextOnly), "no change");
 }
 
+TEST(RecomputeCheap, NotWhatLooksForValuesOneByOne) {
+  for (const char* op : {"cumsum(%3) {dim=1}", "avg_pool(%3) {kernel_size=[3], stride=[1], padding=[1]}"})
+    EXPECT_EQ(after("recompute_cheap", waiting(op, 40, "16384"), kTextOnly), "no change") << op;
+}
+
 TEST(RecomputeCheap, NotALoop) {
   const std::string loop = R"(_while(%3) with
   graph going

@@ -38,21 +38,20 @@ static std::vector<Tensor> planned(Graph graph, std::span<const Tensor> tensors,
   return run_as_plan(graph, all, run);
 }
 
-std::vector<BisectStage> bisect_stages(const Graph& graph, std::span<const Tensor> tensors, const EvaluateRun& run,
-                                       const std::vector<Pass>& passes, const PassOptions& options) {
-  std::vector<BisectStage> stages;
-  stages.push_back(evaluated("capture", graph, tensors, run));
+void bisect_stages(const Graph& graph, std::span<const Tensor> tensors, const EvaluateRun& run,
+                   const std::vector<Pass>& passes, const PassOptions& options,
+                   FunctionRef<bool(BisectStage&&)> visit) {
+  if (!visit(evaluated("capture", graph, tensors, run))) return;
   Graph now = graph;
   for (const Pass& p : passes) {
     if (!p.run(now, options)) continue;
     if (std::string problem = specs_problem(now); !problem.empty()) bug("after pass ", p.name, ": ", problem);
-    stages.push_back(evaluated(std::string(p.name), now, tensors, run));
+    if (!visit(evaluated(std::string(p.name), now, tensors, run))) return;
   }
   EvaluateRun as_planned = run;
   as_planned.lowered_regions = true;
-  stages.push_back(evaluated("kernels", now, tensors, as_planned));
-  stages.push_back({"plan", now, {}, planned(now, tensors, run)});
-  return stages;
+  if (!visit(evaluated("kernels", now, tensors, as_planned))) return;
+  visit({"plan", now, {}, planned(now, tensors, run)});
 }
 
 double relative_difference(const Tensor& a, const Tensor& b) {
@@ -166,10 +165,9 @@ class Finder {
 
 }  // namespace
 
-Divergence find_divergence(const std::vector<BisectStage>& stages, double tolerance) {
-  for (size_t i = 1; i < stages.size(); ++i)
-    if (Divergence d = Finder(stages[i - 1], stages[i], tolerance).run(); !d.pass.empty()) return d;
-  return {};
+void DivergenceFinder::look(BisectStage&& stage) {
+  if (before_ && found_.pass.empty()) found_ = Finder(*before_, stage, tolerance_).run();
+  before_ = std::move(stage);
 }
 
 }  // namespace hw

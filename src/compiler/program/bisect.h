@@ -1,9 +1,11 @@
 // Which pass changes what a graph computes, and at which node: the graph is evaluated node by node after each of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "compiler/evaluate.h"
 #include "compiler/pass.h"
 
@@ -17,9 +19,10 @@ struct BisectStage {
   std::vector<Tensor> results;
 };
 
-/// The captured graph, the graph after each of `passes` that changes it, then kernels and plan.
-std::vector<BisectStage> bisect_stages(const Graph& graph, std::span<const Tensor> tensors, const EvaluateRun& run,
-                                       const std::vector<Pass>& passes, const PassOptions& options);
+/// The captured graph, the graph after each of `passes` that changes it, then kernels and plan: each handed to `visit` when it has been
+/// evaluated, until that says false. Nothing of a stage is kept here.
+void bisect_stages(const Graph& graph, std::span<const Tensor> tensors, const EvaluateRun& run,
+                   const std::vector<Pass>& passes, const PassOptions& options, FunctionRef<bool(BisectStage&&)> visit);
 
 struct Divergence {
   std::string pass;  // the first stage whose results or values differ from those of the stage before; empty: none
@@ -28,8 +31,18 @@ struct Divergence {
   double difference = 0;     // the largest, relative to the largest value there
 };
 
-/// Where numbers first differ by more than `tolerance` times the largest number of a tensor.
-Divergence find_divergence(const std::vector<BisectStage>& stages, double tolerance);
+/// Where numbers first differ by more than `tolerance` times the largest number of a tensor. Holds one stage, the one before.
+class DivergenceFinder {
+ public:
+  explicit DivergenceFinder(double tolerance) : tolerance_(tolerance) {}
+  void look(BisectStage&& stage);
+  const Divergence& found() const { return found_; }
+
+ private:
+  double tolerance_;
+  std::optional<BisectStage> before_;
+  Divergence found_;
+};
 
 /// The largest difference of two tensors relative to the largest finite value of the first; infinite where shapes, dtypes or
 /// non-finite values differ.

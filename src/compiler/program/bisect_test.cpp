@@ -51,17 +51,50 @@ output %5
 update %1 <- %4
 )GRAPH";
 
-Divergence bisected(std::vector<std::string_view> names, double tolerance = 0) {
-  const Graph g = parse_graph(kGraph, op_vocabulary());
-  std::vector<Pass> passes;
-  for (std::string_view n : names) passes.push_back(pass_called(n));
+std::vector<Tensor> two_tensors() {
   std::mt19937 random(3);
   std::vector<Tensor> tensors;
   for (int i = 0; i < 2; ++i) {
     tensors.push_back(Tensor::empty(Dims{4}, DType::F32));
     for_each_element(tensors.back(), [&](void* p) { store_scalar(p, DType::F32, 1.0 + random() % 100 / 100.0); });
   }
-  return find_divergence(bisect_stages(g, tensors, {}, passes, {}), tolerance);
+  return tensors;
+}
+
+Divergence bisected(std::vector<std::string_view> names, double tolerance = 0) {
+  const Graph g = parse_graph(kGraph, op_vocabulary());
+  std::vector<Pass> passes;
+  for (std::string_view n : names) passes.push_back(pass_called(n));
+  const std::vector<Tensor> tensors = two_tensors();
+  DivergenceFinder finder(tolerance);
+  bisect_stages(g, tensors, {}, passes, {}, [&](BisectStage&& s) {
+    finder.look(std::move(s));
+    return true;
+  });
+  return finder.found();
+}
+
+TEST(Bisect, HoldsTheValuesOfTwoStages) {
+  const Graph g = parse_graph(kGraph, op_vocabulary());
+  const std::vector<Tensor> tensors = two_tensors();
+  const std::vector<Pass> passes{pass_called("wrong_in_place"), pass_called("wrong_replacement")};
+  DivergenceFinder finder(100);
+  std::vector<Tensor> exps;
+  bisect_stages(g, tensors, {}, passes, {}, [&](BisectStage&& s) {
+    exps.push_back(s.results[0]);
+    finder.look(std::move(s));
+    for (size_t i = 0; i + 1 < exps.size(); ++i) EXPECT_EQ(exps[i]->storage->use_count(), 1) << i;
+    return true;
+  });
+  EXPECT_EQ(exps.size(), 5u);
+}
+
+TEST(Bisect, StopsWhenTold) {
+  const Graph g = parse_graph(kGraph, op_vocabulary());
+  const std::vector<Tensor> tensors = two_tensors();
+  int stages = 0;
+  bisect_stages(g, tensors, {}, {pass_called("wrong_in_place")}, {}, [&](BisectStage&&) { return ++stages < 2; });
+  EXPECT_EQ(stages, 2);
 }
 
 TEST(Bisect, NamesPassAndNodeThatWasChanged) {

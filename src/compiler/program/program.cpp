@@ -370,12 +370,13 @@ Tensors Program::run(std::span<const Tensor> inputs, std::span<const double> hos
   return result;
 }
 
-std::vector<BisectStage> Program::bisect(std::span<const Tensor> inputs, std::span<const double> host) const {
+void Program::bisect(std::span<const Tensor> inputs, std::span<const double> host,
+                     FunctionRef<bool(BisectStage&&)> visit) const {
   check_runtime(captured_ != nullptr, "the graph of the program was not kept");
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < sources_.size(); ++i) tensors.push_back(source(i, inputs));
   const Generator& g = default_generator();
-  return bisect_stages(*captured_, tensors, {host, g.seed(), g.draws(), false}, passes_on(), pass_options_);
+  bisect_stages(*captured_, tensors, {host, g.seed(), g.draws(), false}, passes_on(), pass_options_, visit);
 }
 
 std::vector<int64_t> Program::run_timed(std::span<const Tensor> inputs, std::span<const double> host) {

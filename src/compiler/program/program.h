@@ -89,7 +89,8 @@ class Program {
   bool state_holds() const;  // the same, as yes or no
 
   /// What the function computes now after each pass, if the program was made with PipelineOptions::keep_graph; else an error.
-  std::vector<BisectStage> bisect(std::span<const Tensor> inputs, std::span<const double> host) const;
+  void bisect(std::span<const Tensor> inputs, std::span<const double> host,
+              FunctionRef<bool(BisectStage&&)> visit) const;
 
  private:
   struct GradientResult {

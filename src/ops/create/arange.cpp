@@ -1,5 +1,6 @@
 // arange: numbers at even distances.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -44,6 +45,7 @@ static const RegisterOp op = OpDef("arange")
                                  .attr_none("dtype", AttrValue::Kind::DType, "the dtype")
                                  .keyword()
                                  .out("y", dtype_of, shape_of)
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("it has no tensor input")
                                  .onnx("Range");

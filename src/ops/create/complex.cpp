@@ -1,5 +1,6 @@
 // complex: real and imaginary parts put together.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -18,6 +19,7 @@ static const RegisterOp op = OpDef("complex")
                                  .in("imag", "broadcasts with real", dtype_bit(DType::F32) | dtype_bit(DType::F64))
                                  .out("y", dtype_of, shape::broadcast)
                                  .method(false)
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::elementwise)
                                  .grad("",
                                        [](GradCtx& g) {

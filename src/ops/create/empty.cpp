@@ -1,4 +1,5 @@
 // empty: memory as it is.
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -10,6 +11,7 @@ static const RegisterOp op = OpDef("empty")
                                  .attr_none("dtype", AttrValue::Kind::DType, "the dtype; default: the default dtype")
                                  .keyword()
                                  .out("y", dtype::given_or_default, shape::size)
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("it has no tensor input")
                                  .onnx("ConstantOfShape");

@@ -1,5 +1,6 @@
 // empty_strided: memory as it is, in a given layout.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -27,6 +28,7 @@ static const RegisterOp op = OpDef("empty_strided")
                                  .keyword()
                                  .out("y")
                                  .infer(infer)
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("it has no tensor input")
                                  .no_onnx("ONNX tensors have no strides");

@@ -1,5 +1,6 @@
 // fill_: one value everywhere, in place.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -16,6 +17,7 @@ static const RegisterOp op = OpDef("fill_")
                                  .in("input", "any shape; overwritten")
                                  .in("value", "a number or a 0-d tensor")
                                  .out("y", dtype::same, shape_of)
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::elementwise)
                                  .grad("",
                                        [](GradCtx& g) {

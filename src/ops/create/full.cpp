@@ -1,6 +1,7 @@
 // full: one value everywhere.
 #include "base/error.h"
 #include "core/range.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -21,6 +22,7 @@ static const RegisterOp op =
         .attr_none("dtype", AttrValue::Kind::DType, "the dtype")
         .keyword()
         .out("y", full_dtype, shape::size)
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .no_grad("it has no tensor input")
         .onnx("ConstantOfShape");

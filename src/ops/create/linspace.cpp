@@ -1,5 +1,6 @@
 // linspace: numbers at even distances, both ends included.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -17,6 +18,7 @@ static const RegisterOp op = OpDef("linspace")
                                  .attr_none("dtype", AttrValue::Kind::DType, "the dtype; default: the default dtype")
                                  .keyword()
                                  .out("y", dtype::given_or_default, shape_of)
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("it has no tensor input")
                                  .onnx("Range");

@@ -1,5 +1,6 @@
 // triu_indices: where the elements on and above a diagonal lie.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 #include "ops/create/triangle_count.h"
 
@@ -26,6 +27,7 @@ static const RegisterOp op =
         .out(
             "y", [](const InferCtx& c) { return c.attr("dtype").none() ? DType::I64 : c.attr("dtype").dtype(); },
             shape_of)
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .no_grad("it has no tensor input")
         .no_onnx("a constant");

@@ -1,4 +1,5 @@
 // _pow: powers of two tensors.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -21,6 +22,7 @@ static const RegisterOp op = OpDef("_pow")
                                  .promote()
                                  .out("y", dtype::promoted, shape::broadcast)
                                  .internal()
+                                 .flops(cost::special)
                                  .sbp(sbp::elementwise)
                                  .grad("input other",
                                        [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // copy_: writes other into input, with broadcasting and conversion. Only called in place.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -19,6 +20,7 @@ static const RegisterOp op =
         .in("other", "a shape that broadcasts to that of input")
         .attr("non_blocking", false, "accepted; copies on the CPU are done when the call returns")
         .out("y", dtype::same, shape_of_input)
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::elementwise)
         .grad("",
               [](GradCtx& g) {

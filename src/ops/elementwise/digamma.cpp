@@ -1,4 +1,5 @@
 // digamma: the logarithmic derivative of the gamma function.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -11,6 +12,7 @@ static const RegisterOp op = OpDef("digamma")
                                  .promote(Promote::Floating)
                                  .out("y", dtype::promoted, shape::same)
                                  .inplace()
+                                 .flops(cost::special)
                                  .sbp(sbp::elementwise)
                                  .grad("input",
                                        [](GradCtx& g) {

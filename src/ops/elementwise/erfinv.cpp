@@ -1,4 +1,5 @@
 // erfinv: the inverse of the error function.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -12,6 +13,7 @@ static const RegisterOp op =
         .promote(Promote::Floating)
         .out("y", dtype::promoted, shape::same)
         .inplace()
+        .flops(cost::special)
         .sbp(sbp::elementwise)
         .grad("y", [](GradCtx& g) { g.dx(0, g.dy() * exp(square(g.out())) * 0.886226925452758); })
         .no_onnx("ONNX has no inverse of Erf");

@@ -1,4 +1,5 @@
 // gcd: the greatest common divisor.
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -10,6 +11,7 @@ static const RegisterOp op = OpDef("gcd")
                                  .promote()
                                  .out("y", dtype::promoted, shape::broadcast)
                                  .inplace()
+                                 .flops(cost::special)
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is integer")
                                  .no_onnx("ONNX has no greatest common divisor");

@@ -1,4 +1,5 @@
 // lgamma: the logarithm of the absolute gamma function.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -11,6 +12,7 @@ static const RegisterOp op = OpDef("lgamma")
                                  .promote(Promote::Floating)
                                  .out("y", dtype::promoted, shape::same)
                                  .inplace()
+                                 .flops(cost::special)
                                  .sbp(sbp::elementwise)
                                  .grad("input",
                                        [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // nextafter: the next floating-point number.
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -11,6 +12,7 @@ static const RegisterOp op =
         .promote()
         .out("y", dtype::promoted, shape::broadcast)
         .inplace()
+        .flops(cost::special)
         .sbp(sbp::elementwise)
         .no_grad("it is a step of one rounding error")
         .no_onnx("ONNX has no next number");

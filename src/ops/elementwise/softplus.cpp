@@ -1,4 +1,5 @@
 // softplus: a smooth relu.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -14,6 +15,7 @@ static const RegisterOp op =
         .promote(Promote::Floating)
         .out("y", dtype::promoted, shape::same)
         .inplace()
+        .flops(cost::special)
         .sbp(sbp::elementwise)
         .grad("input",
               [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // trigamma: the second derivative of the logarithm of gamma.
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -9,6 +10,7 @@ static const RegisterOp op = OpDef("trigamma")
                                  .promote(Promote::Floating)
                                  .out("y", dtype::promoted, shape::same)
                                  .internal()
+                                 .flops(cost::special)
                                  .sbp(sbp::elementwise)
                                  .no_grad("polygamma of higher order is not there")
                                  .no_onnx("ONNX has no gamma function");

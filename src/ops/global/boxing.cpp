@@ -1,5 +1,6 @@
 // _boxing: the same values in another placement. What changes a global tensor's SBP or mesh on the tape and in graphs.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -22,6 +23,7 @@ static const RegisterOp op =
         .attr_required("target", AttrValue::Kind::Text, "the placement of the result")
         .out("y", dtype::same, shape::same)
         .internal()
+        .flops(cost::bandwidth_bound)
         .no_sbp("it is what changes the SBP")
         .grad("",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // _embedding_part: rows of a table of which only some rows are here; the others are zero.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -24,6 +25,7 @@ static const RegisterOp op =
         .out(
             "y", [](const InferCtx& c) { return c.in[1].dtype; }, rows_shape)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[0].ndim();
           for (int64_t a = 0; a < n; ++a) c.add({split(a), broadcast()}, {split(a)});

@@ -1,5 +1,6 @@
 // _embedding_part_grad: the gradient of the rows of a table that are here.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -30,6 +31,7 @@ static const RegisterOp op =
         .attr("first", int64_t{0}, "the number of the first row of weight")
         .out("dw", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[1].ndim();
           c.add({broadcast(), broadcast(), split(0)}, {split(0)});

@@ -1,5 +1,6 @@
 // _embedding_grad: the gradient of the table of embedding.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -23,6 +24,7 @@ static const RegisterOp op =
         .attr_required("scale_grad_by_freq", AttrValue::Kind::Bool, "divide by how often a row occurs")
         .out("dw", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[1].ndim();
           for (int64_t a = 0; a < n && !c.attr("scale_grad_by_freq").truth(); ++a)

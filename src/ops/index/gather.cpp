@@ -1,4 +1,5 @@
 // gather: elements picked along an axis.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -22,6 +23,7 @@ static const RegisterOp op =
         .attr("sparse_grad", false, "accepted; gradients are dense")
         .keyword()
         .out("y", dtype::same, shape_of)
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           add_common_axes(c, normalize_axis(c.attr("dim").i64(), c.in()[0].ndim()));
           c.add({partial_sum(), broadcast()}, {partial_sum()});

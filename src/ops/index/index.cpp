@@ -1,4 +1,5 @@
 // index: advanced indexing, x[i, :, j].
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -16,6 +17,7 @@ static const RegisterOp op =
         .in_optional_list("indices", "integer tensors that broadcast together, or None", index_types)
         .out("y", dtype::same, [](const InferCtx& c) { return indexed_shape(c.in[0], c.in.subspan(1)); })
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .grad("indices",
               [](GradCtx& g) {

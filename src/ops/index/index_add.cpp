@@ -1,4 +1,5 @@
 // index_add: whole slices added along an axis.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -22,6 +23,7 @@ static const RegisterOp op =
         .keyword()
         .out("y", dtype::same, shape_of)
         .inplace()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[0].ndim(), axis = normalize_axis(c.attr("dim").i64(), n);
           for (int64_t a = 0; a < n; ++a)

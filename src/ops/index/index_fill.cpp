@@ -1,5 +1,6 @@
 // index_fill: whole slices set to a value.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -23,6 +24,7 @@ static const RegisterOp op =
         .in("value", "a number or a 0-d tensor")
         .out("y", dtype::same, shape_of)
         .inplace()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[0].ndim(), axis = normalize_axis(c.attr("dim").i64(), n);
           for (int64_t a = 0; a < n; ++a)

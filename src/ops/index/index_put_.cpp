@@ -1,5 +1,6 @@
 // index_put_: writes to the places that advanced indexing selects.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -29,6 +30,7 @@ static const RegisterOp op =
         .attr("accumulate", false, "add instead of overwriting; an element selected twice gets both")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .grad("indices",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // index_select: whole slices picked along an axis.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -25,6 +26,7 @@ static const RegisterOp op =
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .in("index", "0-d or 1-d", index_types)
         .out("y", dtype::same, shape_of)
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const int64_t n = c.in()[0].ndim(), axis = normalize_axis(c.attr("dim").i64(), n);
           for (int64_t a = 0; a < n; ++a)

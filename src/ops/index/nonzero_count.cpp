@@ -1,4 +1,5 @@
 // _nonzero_count: how many elements are not zero.
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -8,6 +9,7 @@ static const RegisterOp op = OpDef("_nonzero_count")
                                  .in("input", "any shape")
                                  .out("count", dtype::int64, shape::scalar)
                                  .internal()
+                                 .flops(cost::bandwidth_bound)
                                  .sbp([](SbpCtx& c) {
                                    for (int64_t a = 0; a < c.in()[0].ndim(); ++a) c.add({split(a)}, {partial_sum()});
                                  })

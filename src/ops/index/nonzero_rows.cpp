@@ -1,5 +1,6 @@
 // _nonzero: nonzero when the number of rows is known.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -17,6 +18,7 @@ static const RegisterOp op =
         .attr_required("count", AttrValue::Kind::Int, "what _nonzero_count returned")
         .out("y", dtype::int64, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .no_grad("the output is an integer")
         .onnx("NonZero");

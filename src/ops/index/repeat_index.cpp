@@ -1,5 +1,6 @@
 // _repeat_index: each position as often as asked.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -16,6 +17,7 @@ static const RegisterOp op = OpDef("_repeat_index")
                                  .attr_required("total", AttrValue::Kind::Int, "the sum of counts")
                                  .out("y", dtype::int64, shape_of)
                                  .internal()
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("the output is an integer")
                                  .no_onnx("its size depends on the data");

@@ -1,5 +1,6 @@
 // scatter: elements written to positions along an axis.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -31,6 +32,7 @@ static const RegisterOp op =
         .keyword()
         .out("y", dtype::same, shape_of)
         .inplace()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) { add_common_axes(c, normalize_axis(c.attr("dim").i64(), c.in()[0].ndim())); })
         .grad("index",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // scatter_add: elements added at positions along an axis.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -24,6 +25,7 @@ static const RegisterOp op =
         .in("src", "nowhere smaller than index")
         .out("y", dtype::same, shape_of)
         .inplace()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           add_common_axes(c, normalize_axis(c.attr("dim").i64(), c.in()[0].ndim()));
           c.add({partial_sum(), broadcast(), partial_sum()}, {partial_sum()});

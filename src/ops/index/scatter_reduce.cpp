@@ -1,5 +1,6 @@
 // scatter_reduce: elements combined at positions along an axis.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -95,6 +96,7 @@ static const RegisterOp op =
         .keyword()
         .out("y", dtype::same, shape_of)
         .inplace()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) { add_common_axes(c, normalize_axis(c.attr("dim").i64(), c.in()[0].ndim())); })
         .grad("input index src y", gradient)
         .onnx("ScatterElements");

@@ -1,5 +1,6 @@
 // searchsorted: where elements belong in a sorted sequence.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -33,6 +34,7 @@ static const RegisterOp op =
         .out(
             "y", [](const InferCtx& c) { return c.attr("out_int32").truth() ? DType::I32 : DType::I64; }, shape_of)
         .method(false)
+        .flops(cost::searching)
         .sbp([](SbpCtx& c) {
           const TensorSpec &sequence = c.in()[0], &x = c.in()[1];
           for (int64_t a = 0; a < x.ndim(); ++a) {

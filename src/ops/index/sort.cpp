@@ -1,4 +1,5 @@
 // sort: elements in order.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -21,6 +22,7 @@ static const RegisterOp op =
         .attr("stable", false, "accepted; the sort is always stable")
         .out("values", dtype::same, shape_of)
         .out("indices", dtype::int64, shape::same)
+        .flops(cost::sorting)
         .sbp(sbp::along_dim)
         .grad("indices",
               [](GradCtx& g) {

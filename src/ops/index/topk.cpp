@@ -1,5 +1,6 @@
 // topk: the k largest or smallest elements.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -27,6 +28,7 @@ static const RegisterOp op =
         .attr("sorted", true, "accepted; the result is always sorted")
         .out("values", dtype::same, shape_of)
         .out("indices", dtype::int64, shape_of)
+        .flops(cost::selecting)
         .sbp(sbp::along_dim)
         .grad("indices",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // _unique_rows: the different rows of a matrix.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -20,6 +21,7 @@ static const RegisterOp op =
         .out("counts", dtype::int64, rows_of)
         .out("count", dtype::int64, shape::scalar)
         .internal()
+        .flops(cost::sorting_all)
         .sbp(sbp::broadcast_only)
         .no_grad("the outputs are found by comparison")
         .no_onnx("Unique has outputs of unknown size");

@@ -1,4 +1,5 @@
 // _binary_cross_entropy: -(t log(x) + (1 - t) log(1 - x)), logarithms limited to -100.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -14,6 +15,7 @@ static const RegisterOp op =
         .out("loss", dtype::promoted, shape::broadcast)
         .internal()
         .autocast(Autocast::F32)
+        .flops(cost::per_input<40>)
         .sbp(sbp::elementwise)
         .grad("input target",
               [](GradCtx& g) {

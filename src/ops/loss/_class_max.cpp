@@ -1,4 +1,5 @@
 // _class_max: the greatest score of each row, that of the target with its margin.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "ops/loss/class_scores.h"
 
@@ -16,6 +17,7 @@ static const RegisterOp op =
         .infer([](const InferCtx& c) -> std::vector<TensorSpec> { return {class_row(c)}; })
         .internal()
         .autocast(Autocast::F32)
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) { split_classes(c, partial_max()); })
         .grad("", [](GradCtx&) {})  // a shift, of which the losses that use it do not depend
         .no_onnx("part of margin_cross_entropy");

@@ -1,4 +1,5 @@
 // _class_sums: the sum of exponentials of each row of scores, and the score of its target.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "ops/loss/class_scores.h"
@@ -22,6 +23,7 @@ static const RegisterOp op =
         })
         .internal()
         .autocast(Autocast::F32)
+        .flops(cost::per_input<10>)
         .sbp([](SbpCtx& c) { split_classes(c, partial_sum()); })
         .grad("input target shift",
               [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // _class_sums_grad: the gradient of _class_sums with respect to the scores.
+#include "op/cost.h"
 #include "ops/loss/class_scores.h"
 
 namespace hw {
@@ -19,6 +20,7 @@ static const RegisterOp op =
                return c.in[0].shape;
              })
         .internal()
+        .flops(cost::per_input<10>)
         .sbp([](SbpCtx& c) { split_classes(c, split(class_axis(c.in()[0]))); })
         .no_grad("no second derivative")
         .no_onnx("a gradient");

@@ -1,5 +1,6 @@
 // _cross_entropy: the loss of each row of scores, and the logarithm of its sum of exponentials.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -64,6 +65,7 @@ static const RegisterOp op = OpDef("_cross_entropy")
                                  .infer(infer)
                                  .internal()
                                  .autocast(Autocast::F32)
+                                 .flops(cost::per_input<10>)
                                  .sbp(split_rows)
                                  .grad("input target lse",
                                        [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // _cross_entropy_grad: dy (softmax(x) - s / C - (1 - s) [k = t]), the gradient of _cross_entropy.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -41,6 +42,7 @@ static const RegisterOp op =
         .attr("label_smoothing", 0.0, "share of the uniform distribution")
         .out("dx", dtype::same, shape::same)
         .internal()
+        .flops(cost::per_input<10>)
         .sbp(split_rows)
         .grad("input target dy",
               [](GradCtx& g) {

@@ -74,6 +74,13 @@ static void attention_grad_grad(GradCtx& g) {
   if (g.needs(3)) g.dx(3, summed(matmul(mT(dx), dy), key_heads));
 }
 
+/// Five products: the scores again, the gradients of the probabilities, of query, key and value.
+static double attention_grad_flops(const InferCtx& c) {
+  const Dims &q = c.in[1].shape, &v = c.in[3].shape;
+  const double scores = static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * v[2]);
+  return 2 * scores * static_cast<double>(3 * q[3] + 2 * v[3]) * (c.attr("is_causal").truth() ? 0.5 : 1.0);
+}
+
 static const RegisterOp op =
     OpDef("_attention_grad")
         .doc("The gradients of _attention for query, key and value; its results y and lse are taken as known.")
@@ -91,6 +98,7 @@ static const RegisterOp op =
         .out("dv")
         .infer(attention_grad_infer)
         .internal()
+        .flops(attention_grad_flops)
         .sbp(attention_grad_sbp)
         .grad("dy query key value mask", attention_grad_grad)
         .no_onnx("a gradient");

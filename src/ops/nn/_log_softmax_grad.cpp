@@ -1,4 +1,5 @@
 // _log_softmax_grad: dy - exp(y) sum(dy), the gradient of log_softmax.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -13,6 +14,7 @@ static const RegisterOp op = OpDef("_log_softmax_grad")
                                  .out(
                                      "dx", [](const InferCtx& c) { return c.in[1].dtype; }, shape::same)
                                  .internal()
+                                 .flops(cost::per_input<10>)
                                  .sbp(sbp::along_dim)
                                  .grad("dy y",
                                        [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // _softmax_grad: y (dy - sum(dy y)), the gradient of softmax.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -14,6 +15,7 @@ static const RegisterOp op =
         .out(
             "dx", [](const InferCtx& c) { return c.in[1].dtype; }, shape::same)
         .internal()
+        .flops(cost::per_input<4>)
         .sbp(sbp::along_dim)
         .grad("dy y",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // _batch_norm: normalisation of each channel by its own mean and variance.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -64,6 +65,7 @@ static const RegisterOp op = OpDef("_batch_norm")
                                  .out("rstd")
                                  .infer(infer)
                                  .internal()
+                                 .flops(cost::per_input<8>)
                                  .sbp([](SbpCtx& c) {
                                    auto given = [&](size_t i) { return c.in()[i].given() ? split(0) : broadcast(); };
                                    c.add({split(1), given(1), given(2)}, {split(1), split(0), split(0)});

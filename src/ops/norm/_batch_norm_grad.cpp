@@ -1,5 +1,6 @@
 // _batch_norm_grad: the gradient of batch normalisation.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -71,6 +72,7 @@ static const RegisterOp op =
         .out("dbias")
         .infer(infer)
         .internal()
+        .flops(cost::per_input<10>)
         .sbp([](SbpCtx& c) {
           Sbp weight = c.in()[4].given() ? split(0) : broadcast();
           c.add({split(1), split(1), split(0), split(0), weight}, {split(1), split(0), split(0)});

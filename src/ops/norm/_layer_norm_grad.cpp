@@ -1,5 +1,6 @@
 // _layer_norm_grad: the gradient of layer and RMS normalisation.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -83,6 +84,7 @@ static const RegisterOp op =
         .out("dweight")
         .out("dbias")
         .internal()
+        .flops(cost::per_input<10>)
         .sbp(rows_split)
         .grad("dy x mean rstd weight", second_order)
         .no_onnx("a gradient");

@@ -1,4 +1,5 @@
 // adagrad_step: one step of Adagrad (Duchi, Hazan and Singer, 2011).
+#include "op/cost.h"
 #include "ops/optim/step_attributes.h"
 
 namespace hw {
@@ -13,6 +14,7 @@ static const RegisterOp op =
         .out("param")
         .out("sum")
         .internal()
+        .flops(cost::per_input<8>)
         .sbp(sbp::elementwise)
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

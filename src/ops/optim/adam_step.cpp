@@ -1,4 +1,5 @@
 // adam_step: one step of Adam (Kingma and Ba, 2015), AdamW (Loshchilov and Hutter, 2019) or AMSGrad.
+#include "op/cost.h"
 #include "ops/optim/step_attributes.h"
 
 namespace hw {
@@ -22,6 +23,7 @@ static const RegisterOp op =
         .out("exp_avg_sq")
         .out("max_exp_avg_sq")
         .internal()
+        .flops(cost::per_input<15>)
         .sbp(sbp::elementwise)
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

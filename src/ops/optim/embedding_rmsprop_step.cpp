@@ -1,4 +1,5 @@
 // embedding_rmsprop_step: rmsprop_step of an embedding table whose gradient is given by the rows that were looked up.
+#include "op/cost.h"
 #include "ops/optim/step_attributes.h"
 
 namespace hw {
@@ -19,6 +20,7 @@ static const RegisterOp op =
         .out("momentum_buffer")
         .out("grad_avg")
         .internal()
+        .flops(cost::bandwidth_bound)
         .no_sbp("made by the compiler after splitting")
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

@@ -1,4 +1,5 @@
 // embedding_sgd_step: sgd_step of an embedding table whose gradient is given by the rows that were looked up.
+#include "op/cost.h"
 #include "ops/optim/step_attributes.h"
 
 namespace hw {
@@ -16,6 +17,7 @@ static const RegisterOp op =
         .out("param")
         .out("momentum_buffer")
         .internal()
+        .flops(cost::bandwidth_bound)
         .no_sbp("made by the compiler after splitting")
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

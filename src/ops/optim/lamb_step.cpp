@@ -1,4 +1,5 @@
 // lamb_step: one step of LAMB (You et al., 2020): Adam's direction scaled, for each tensor, to the size of the parameter.
+#include "op/cost.h"
 #include "ops/optim/step_rule.h"
 
 namespace hw {
@@ -32,6 +33,7 @@ static const RegisterOp op =
         .out("exp_avg")
         .out("exp_avg_sq")
         .internal()
+        .flops(cost::per_input<20>)
         .sbp(sbp::broadcast_only)
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

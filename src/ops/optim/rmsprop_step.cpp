@@ -1,4 +1,5 @@
 // rmsprop_step: one step of RMSprop (Tieleman and Hinton, 2012), centred and with momentum where asked.
+#include "op/cost.h"
 #include "ops/optim/step_attributes.h"
 
 namespace hw {
@@ -20,6 +21,7 @@ static const RegisterOp op =
         .out("momentum_buffer")
         .out("grad_avg")
         .internal()
+        .flops(cost::per_input<12>)
         .sbp(sbp::elementwise)
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

@@ -1,4 +1,5 @@
 // sgd_step: one step of stochastic gradient descent, with momentum, weight decay and Nesterov's look-ahead.
+#include "op/cost.h"
 #include "ops/optim/step_attributes.h"
 
 namespace hw {
@@ -15,6 +16,7 @@ static const RegisterOp op =
         .out("param")
         .out("momentum_buffer")
         .internal()
+        .flops(cost::per_input<4>)
         .sbp(sbp::elementwise)
         .no_grad("an optimiser step is not differentiated")
         .no_onnx("training only");

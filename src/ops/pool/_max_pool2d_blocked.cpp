@@ -1,4 +1,5 @@
 // _max_pool2d_blocked: the largest value of each window of a blocked image.
+#include "op/cost.h"
 #include "op/rules.h"
 #include "ops/conv/sizes.h"
 #include "ops/pool/pools.h"
@@ -33,6 +34,7 @@ static const RegisterOp op = OpDef("_max_pool2d_blocked")
                                  .attr("ceil_mode", false)
                                  .out("y", dtype::same, blocked_pool_shape)
                                  .internal()
+                                 .flops([](const InferCtx& c) { return cost::window(c); })
                                  .sbp([](SbpCtx& c) {
                                    c.add({split(0)}, {split(0)});
                                    c.add({split(1)}, {split(1)});

@@ -1,4 +1,5 @@
 // adaptive_avg_pool: means over windows that divide the last axes into output_size parts.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -15,6 +16,7 @@ static const RegisterOp op =
         .attr_required("output_size", AttrValue::Kind::Ints)
         .out("y", dtype::same, adaptive_shape)
         .internal()
+        .flops(cost::per_input<1>)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, static_cast<int64_t>(c.attr("output_size").ints().size())); })
         .grad("",
               [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // adaptive_avg_pool_grad: spreads each gradient over the window it came from.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -18,6 +19,7 @@ static const RegisterOp op =
         .attr_required("spatial_axes", AttrValue::Kind::Int, "how many of the last axes were pooled")
         .out("dx", dtype::same, adaptive_grad_shape)
         .internal()
+        .flops(cost::per_output<1>)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, c.attr("spatial_axes").i64()); })
         .grad("",
               [](GradCtx& g) {

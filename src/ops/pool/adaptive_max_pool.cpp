@@ -1,4 +1,5 @@
 // adaptive_max_pool: the largest values over windows that divide the last axes into output_size parts.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -17,6 +18,7 @@ static const RegisterOp op =
         .out("y", dtype::same, adaptive_shape)
         .out("indices", dtype::int64, adaptive_shape)
         .internal()
+        .flops(cost::scanning)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, static_cast<int64_t>(c.attr("output_size").ints().size())); })
         .grad("indices",
               [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // avg_pool: the mean of each window over the last axes.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -20,6 +21,7 @@ static const RegisterOp op =
         .attr_none("divisor_override", AttrValue::Kind::Int)
         .out("y", dtype::same, pooled_shape)
         .internal()
+        .flops(cost::window)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, static_cast<int64_t>(c.attr("kernel_size").ints().size())); })
         .grad("",
               [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // avg_pool_grad: spreads each gradient over the window it came from.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -25,6 +26,7 @@ static const RegisterOp op =
         .attr_none("divisor_override", AttrValue::Kind::Int)
         .out("dx", dtype::same, avg_pool_grad_shape)
         .internal()
+        .flops(cost::window_gradient)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, static_cast<int64_t>(c.attr("kernel_size").ints().size())); })
         .grad("",
               [](GradCtx& g) {

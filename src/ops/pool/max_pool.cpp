@@ -1,4 +1,5 @@
 // max_pool: the largest value of each window over the last axes, and where it stands.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -22,6 +23,7 @@ static const RegisterOp op =
         .out("y", dtype::same, pooled_shape)
         .out("indices", dtype::int64, pooled_shape)
         .internal()
+        .flops(cost::window)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, static_cast<int64_t>(c.attr("kernel_size").ints().size())); })
         .grad("indices",
               [](GradCtx& g) {

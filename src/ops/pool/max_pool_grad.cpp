@@ -1,4 +1,5 @@
 // max_pool_grad: sends each gradient to the place that max_pool took its value from.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -33,6 +34,7 @@ static const RegisterOp op =
         .attr_required("spatial_axes", AttrValue::Kind::Int, "how many of the last axes were pooled")
         .out("dx", dtype::same, max_pool_grad_shape)
         .internal()
+        .flops(cost::scanning)
         .sbp([](SbpCtx& c) { sbp::leading_axes(c, c.attr("spatial_axes").i64()); })
         .grad("indices", max_pool_grad_grad)
         .no_onnx("a gradient");

@@ -1,5 +1,6 @@
 // quantize_linear: floating values as integers of a given step.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 #include "ops/quantization/steps.h"
 
@@ -37,6 +38,7 @@ static const RegisterOp op =
         .attr_none("quant_max", AttrValue::Kind::Int, "the greatest integer; None: that of dtype")
         .out("y")
         .infer(infer)
+        .flops(cost::per_input<4>)
         .sbp(steps_sbp)
         .no_grad("integer output; fake_quantize has the straight-through gradient")
         .onnx("QuantizeLinear");

@@ -1,5 +1,6 @@
 // bernoulli_: ones with probability p, else zeros.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -17,6 +18,7 @@ static const RegisterOp op = OpDef("bernoulli_")
                                  .attr("p", 0.5, "the probability")
                                  .out("y", dtype::same, shape_of)
                                  .random()
+                                 .flops(cost::drawing)
                                  .sbp(sbp::broadcast_only)
                                  .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
                                  .no_onnx("writes in place");

@@ -1,5 +1,6 @@
 // _bernoulli: zeros and ones with given probabilities.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -20,6 +21,7 @@ static const RegisterOp op = OpDef("_bernoulli")
                                      "y", [](const InferCtx& c) { return c.attr("dtype").dtype(); }, shape_of)
                                  .random()
                                  .internal()
+                                 .flops(cost::drawing)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("a draw is not differentiable")
                                  .onnx("Bernoulli");

@@ -1,5 +1,6 @@
 // cauchy_: random numbers of a Cauchy distribution.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -19,6 +20,7 @@ static const RegisterOp op =
         .attr("sigma", 1.0, "the half width")
         .out("y", dtype::same, shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
         .no_onnx("writes in place");

@@ -1,5 +1,6 @@
 // _dropout: dropout and its mask.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -34,6 +35,7 @@ static const RegisterOp op = OpDef("_dropout")
                                  .out("mask", dtype::boolean, shape::same)
                                  .random()
                                  .internal()
+                                 .flops(cost::drawing)
                                  .sbp(sbp::broadcast_only)
                                  .grad("mask",
                                        [](GradCtx& g) {

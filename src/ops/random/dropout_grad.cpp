@@ -1,5 +1,6 @@
 // _dropout_grad: elements that were kept, scaled.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -18,6 +19,7 @@ static const RegisterOp op = OpDef("_dropout_grad")
                                  .attr_required("scale", AttrValue::Kind::Float, "the factor")
                                  .out("dx", dtype::same, shape_of)
                                  .internal()
+                                 .flops(cost::bandwidth_bound)
                                  .sbp(sbp::elementwise)
                                  .grad("mask",
                                        [](GradCtx& g) {

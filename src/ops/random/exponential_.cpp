@@ -1,5 +1,6 @@
 // exponential_: random numbers of an exponential distribution.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -18,6 +19,7 @@ static const RegisterOp op =
         .attr("lambd", 1.0, "the rate")
         .out("y", dtype::same, shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
         .no_onnx("writes in place");

@@ -1,5 +1,6 @@
 // geometric_: how many trials a success of probability p takes.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -18,6 +19,7 @@ static const RegisterOp op =
         .attr_required("p", AttrValue::Kind::Float, "the probability")
         .out("y", dtype::same, shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
         .no_onnx("writes in place");

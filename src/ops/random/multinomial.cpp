@@ -1,5 +1,6 @@
 // multinomial: random picks by weight.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -24,6 +25,7 @@ static const RegisterOp op =
         .attr("replacement", false, "whether an index may be drawn more than once")
         .out("y", dtype::int64, shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .no_grad("a draw is not differentiable")
         .onnx("Multinomial");

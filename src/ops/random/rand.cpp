@@ -1,5 +1,6 @@
 // rand: random numbers spread evenly over [0, 1).
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -18,6 +19,7 @@ static const RegisterOp op = OpDef("rand")
                                  .keyword()
                                  .out("y", dtype_of, shape::size)
                                  .random()
+                                 .flops(cost::drawing)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("random numbers do not depend on tensors")
                                  .onnx("RandomUniform");

@@ -1,6 +1,7 @@
 // _randint: random integers.
 #include "base/error.h"
 #include "core/range.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -25,6 +26,7 @@ static const RegisterOp op = OpDef("_randint")
                                  .out("y", dtype_of, shape::size)
                                  .random()
                                  .internal()
+                                 .flops(cost::drawing)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("random numbers do not depend on tensors")
                                  .no_onnx("ONNX has no random integers");

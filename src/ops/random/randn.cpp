@@ -1,5 +1,6 @@
 // randn: random numbers of the standard normal distribution.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -18,6 +19,7 @@ static const RegisterOp op = OpDef("randn")
                                  .keyword()
                                  .out("y", dtype_of, shape::size)
                                  .random()
+                                 .flops(cost::drawing)
                                  .sbp(sbp::broadcast_only)
                                  .no_grad("random numbers do not depend on tensors")
                                  .onnx("RandomNormal");

@@ -1,5 +1,6 @@
 // random_: random integers from `from` to `to` - 1.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -23,6 +24,7 @@ static const RegisterOp op =
         .attr_none("to", AttrValue::Kind::Int, "one more than the largest value; default: what the dtype can hold")
         .out("y", dtype::same, shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
         .no_onnx("writes in place");

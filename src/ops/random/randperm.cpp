@@ -1,5 +1,6 @@
 // randperm: a random order.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -19,6 +20,7 @@ static const RegisterOp op =
             "y", [](const InferCtx& c) { return c.attr("dtype").none() ? DType::I64 : c.attr("dtype").dtype(); },
             shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .no_grad("random numbers do not depend on tensors")
         .no_onnx("ONNX has no permutations");

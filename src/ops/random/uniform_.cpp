@@ -1,5 +1,6 @@
 // uniform_: random numbers spread evenly over [from, to).
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -20,6 +21,7 @@ static const RegisterOp op =
         .attr("to", 1.0, "the bound")
         .out("y", dtype::same, shape_of)
         .random()
+        .flops(cost::drawing)
         .sbp(sbp::broadcast_only)
         .grad("", [](GradCtx& g) { g.dx(0, zeros(g.in_spec(0).shape, g.dy().dtype())); })
         .no_onnx("writes in place");

@@ -1,5 +1,6 @@
 // _max_dim: the largest element along one axis, and its index.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 #include "ops/reduce/along_axis.h"
 
@@ -15,6 +16,7 @@ static const RegisterOp op = OpDef("_max_dim")
                                  .out("values", dtype::same, nonempty_reduced)
                                  .out("indices", dtype::int64, shape::reduced)
                                  .internal()
+                                 .flops(cost::per_input<1>)
                                  .sbp(sbp::reduce_plain)
                                  .grad("indices", scatter_to_index)
                                  .onnx("TopK");

@@ -1,4 +1,5 @@
 // _var_mean: variance or standard deviation, and mean, in one pass over the data.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -37,6 +38,7 @@ static const RegisterOp op =
         .out("mean", dtype::same, shape::reduced)
         .internal()
         .autocast(Autocast::F32)
+        .flops(cost::per_input<4>)
         .sbp(sbp::reduce_plain)
         .grad("input var mean", var_grad)
         .onnx("ReduceMean, Sub, Square, ReduceMean");

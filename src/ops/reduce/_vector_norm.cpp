@@ -1,4 +1,5 @@
 // _vector_norm: the kernel and the gradient of the norms of order 0, 1, 2 and infinity.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -32,6 +33,7 @@ static const RegisterOp op = OpDef("_vector_norm")
                                  .out("y", dtype::given_or_same, shape::reduced)
                                  .internal()
                                  .autocast(Autocast::F32)
+                                 .flops(cost::per_input<10>)
                                  .sbp(sbp::reduce_plain)
                                  .grad("input y", norm_grad)
                                  .onnx("ReduceL2, ReduceL1, ReduceMax(Abs(x))");

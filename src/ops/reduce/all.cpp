@@ -1,5 +1,6 @@
 // all: whether every element is true.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -24,6 +25,7 @@ static const RegisterOp op =
         .out(
             "y", [](const InferCtx& c) { return c.in[0].dtype == DType::U8 ? DType::U8 : DType::Bool; },
             shape_of_answer)
+        .flops(cost::per_input<1>)
         .sbp(sbp::reduce_min)
         .no_grad("the output is boolean")
         .onnx("ReduceMin(Cast(x, uint8))");

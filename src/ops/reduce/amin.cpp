@@ -1,5 +1,6 @@
 // amin: the smallest element over some or all axes.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -24,6 +25,7 @@ static const RegisterOp op =
                            " has no elements along the reduced axes");
                return y;
              })
+        .flops(cost::per_input<1>)
         .sbp(sbp::reduce_min)
         .grad("input y",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // argmin: the index of the smallest element.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -21,6 +22,7 @@ static const RegisterOp op =
                            " has no elements along the axis");
                return y;
              })
+        .flops(cost::per_input<1>)
         .sbp([](SbpCtx& c) {
           if (!c.attr("dim").none()) sbp::reduce_plain(c);
         })

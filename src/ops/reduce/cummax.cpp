@@ -1,4 +1,5 @@
 // cummax: the largest element so far, and its index.
+#include "op/cost.h"
 #include "op/rules.h"
 #include "ops/reduce/along_axis.h"
 
@@ -12,6 +13,7 @@ static const RegisterOp op =
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .out("values", dtype::same, shape::same)
         .out("indices", dtype::int64, shape::same)
+        .flops(cost::scanning)
         .sbp(sbp::along_dim)
         .grad("indices", scatter_add_to_index)
         .onnx("Scan");

@@ -1,4 +1,5 @@
 // cumprod: running products.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -33,6 +34,7 @@ static const RegisterOp op = OpDef("cumprod")
                                  .out("y", dtype::accumulated, shape::same)
                                  .inplace()
                                  .autocast(Autocast::F32)
+                                 .flops(cost::scanning)
                                  .sbp(sbp::along_dim)
                                  .grad("input", cumprod_grad)
                                  .onnx("Scan");

@@ -1,4 +1,5 @@
 // cumsum: running sums.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -17,6 +18,7 @@ static const RegisterOp op = OpDef("cumsum")
                                  .out("y", dtype::accumulated, shape::same)
                                  .inplace()
                                  .autocast(Autocast::F32)
+                                 .flops(cost::scanning)
                                  .sbp([](SbpCtx& c) {
                                    sbp::along_dim(c);
                                    c.add({partial_sum()}, {partial_sum()});

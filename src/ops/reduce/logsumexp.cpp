@@ -1,4 +1,5 @@
 // logsumexp: the logarithm of the sum of exponentials, without overflow.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -15,6 +16,7 @@ static const RegisterOp op = OpDef("logsumexp")
                                  .attr("keepdim", false, "whether the axes stay with size 1")
                                  .out("y", dtype::promoted, shape::reduced)
                                  .autocast(Autocast::F32)
+                                 .flops(cost::per_input<10>)
                                  .sbp(sbp::reduce_plain)
                                  .grad("input y",
                                        [](GradCtx& g) {

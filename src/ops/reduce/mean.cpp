@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -38,6 +39,7 @@ static const RegisterOp op =
         .attr_none("dtype", AttrValue::Kind::DType, "the elements are converted to this first")
         .keyword()
         .out("y", mean_dtype, shape::reduced)
+        .flops(cost::per_input<1>)
         .sbp([](SbpCtx& c) {
           sbp::reduce_plain(c);
           c.add({partial_sum()}, {partial_sum()});

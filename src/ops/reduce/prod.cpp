@@ -1,4 +1,5 @@
 // prod: the product over some or all axes.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -33,6 +34,7 @@ static const RegisterOp op =
         .keyword()
         .out("y", dtype::accumulated, shape::reduced)
         .autocast(Autocast::F32)
+        .flops(cost::per_input<1>)
         .sbp(sbp::reduce_plain)
         .grad("input", prod_grad)
         .onnx("ReduceProd");

@@ -1,4 +1,5 @@
 // sum: the sum over some or all axes.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -17,6 +18,7 @@ static const RegisterOp op =
         .keyword()
         .out("y", dtype::accumulated, shape::reduced)
         .autocast(Autocast::F32)
+        .flops(cost::per_input<1>)
         .sbp(sbp::reduce_sum)
         .grad("", [](GradCtx& g) { g.dx(0, expand(with_reduced_axes(g, g.dy()), g.in_spec(0).shape)); })
         .onnx("ReduceSum");

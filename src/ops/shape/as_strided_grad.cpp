@@ -1,5 +1,6 @@
 // _as_strided_grad: the gradient of as_strided.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -44,6 +45,7 @@ static const RegisterOp op =
         .attr_required("storage_offset", AttrValue::Kind::Int, "the first element of the view")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .grad("",
               [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // cat: tensors one after another along an axis.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -56,6 +57,7 @@ static const RegisterOp op =
         .out("y", dtype::promoted, shape_of)
         .promote()
         .autocast(Autocast::Widest)
+        .flops(cost::bandwidth_bound)
         .sbp(split_other_axes)
         .grad("",
               [](GradCtx& g) {

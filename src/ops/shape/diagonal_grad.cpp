@@ -1,5 +1,6 @@
 // _diagonal_grad: zeros with a diagonal filled in; the gradient of diagonal.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -34,6 +35,7 @@ static const RegisterOp op =
         .attr_required("dim2", AttrValue::Kind::Int, "axis of the columns")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) { c.add({partial_sum()}, {partial_sum()}); })
         .grad("",
               [](GradCtx& g) {

@@ -1,4 +1,5 @@
 // flip: axes run backwards.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -20,6 +21,7 @@ static const RegisterOp op =
                flipped(c.attr("dims").ints(), c.in[0].ndim());
                return c.in[0].shape;
              })
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           Dims to = axes_in_order(c.in()[0].ndim());
           if (!to.empty())

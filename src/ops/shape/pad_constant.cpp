@@ -1,4 +1,5 @@
 // _pad_constant: constants at the ends of axes.
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -19,6 +20,7 @@ static const RegisterOp op =
         .attr("value", 0.0, "the constant")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           const Dims& pad = c.attr("pad").ints();
           const int64_t n = c.in()[0].ndim();

@@ -1,5 +1,6 @@
 // _pad_copies_grad: every copy added to its original; the gradient of _pad_copies.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -22,6 +23,7 @@ static const RegisterOp op = OpDef("_pad_copies_grad")
                                  .attr_required("mode", AttrValue::Kind::Text, "as in _pad_copies")
                                  .out("y", dtype::same, shape_of)
                                  .internal()
+                                 .flops(cost::bandwidth_bound)
                                  .sbp([](SbpCtx& c) { c.add({partial_sum()}, {partial_sum()}); })
                                  .grad("",
                                        [](GradCtx& g) {

@@ -1,5 +1,6 @@
 // _slice_grad: zeros with a range of one axis filled in; the gradient of narrow, select and _slice.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -35,6 +36,7 @@ static const RegisterOp op =
         .attr_required("step", AttrValue::Kind::Int, "at least 1")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) { add_other_axes(c, c.attr("dim").i64()); })
         .grad("",
               [](GradCtx& g) {

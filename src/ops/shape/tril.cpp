@@ -1,5 +1,6 @@
 // tril: matrices with zeros above a diagonal.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -19,6 +20,7 @@ static const RegisterOp op =
         .attr("diagonal", int64_t{0}, "above (positive) or below the main diagonal")
         .out("y", dtype::same, shape_of)
         .inplace()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) {
           Dims to = axes_in_order(c.in()[0].ndim());
           to[to.size() - 1] = to[to.size() - 2] = -1;

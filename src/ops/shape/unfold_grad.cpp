@@ -1,5 +1,6 @@
 // _unfold_grad: windows added up where they came from; the gradient of unfold.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -32,6 +33,7 @@ static const RegisterOp op =
         .attr_required("step", AttrValue::Kind::Int, "from one window to the next")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp([](SbpCtx& c) { c.add({partial_sum()}, {partial_sum()}); })
         .grad("",
               [](GradCtx& g) {

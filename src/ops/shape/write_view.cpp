@@ -1,5 +1,6 @@
 // _write_view: a tensor with a strided part of it replaced; what an in-place write through a view is in a graph.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -36,6 +37,7 @@ static const RegisterOp op =
         .attr_required("storage_offset", AttrValue::Kind::Int, "its first element, from the first of x")
         .out("y", dtype::same, shape_of)
         .internal()
+        .flops(cost::bandwidth_bound)
         .sbp(sbp::broadcast_only)
         .no_grad("made by capture, after the gradient was taken")
         .no_onnx("internal");

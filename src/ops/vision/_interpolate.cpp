@@ -1,5 +1,6 @@
 // _interpolate: the last axes resized, by weights that depend on positions only.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -33,6 +34,7 @@ static const RegisterOp op =
         .attr("scales", std::vector<double>{}, "the factors that the user gave; 0: from the sizes")
         .out("y", dtype::same, interpolate_shape)
         .internal()
+        .flops(cost::resampling)
         .sbp([](SbpCtx& c) {
           int64_t leading = c.in()[0].ndim() - static_cast<int64_t>(c.attr("size").ints().size());
           for (int64_t axis = 0; axis < leading; ++axis) c.add({split(axis)}, {split(axis)});

@@ -1,5 +1,6 @@
 // _interpolate_grad: the transpose of _interpolate.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
@@ -29,6 +30,7 @@ static const RegisterOp op = OpDef("_interpolate_grad")
                                  .attr("scales", std::vector<double>{})
                                  .out("dx", dtype::same, interpolate_grad_shape)
                                  .internal()
+                                 .flops(cost::resampling_gradient)
                                  .sbp([](SbpCtx& c) {
                                    int64_t leading =
                                        c.in()[0].ndim() - static_cast<int64_t>(c.attr("size").ints().size());
