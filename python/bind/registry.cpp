@@ -8,6 +8,7 @@
 #include "eager/eager.h"
 #include "kernels/kernel.h"
 #include "op/call.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace nb = nanobind;
@@ -86,6 +87,7 @@ nb::dict describe(const OpDef& op) {
   d["signature"] = signature_text(op);
   d["kind"] = op.kind() == OpKind::Kernel ? "kernel" : op.kind() == OpKind::View ? "view" : "composite";
   d["promotes"] = op.promotion() == Promote::No ? "no" : op.promotion() == Promote::Common ? "common" : "floating";
+  d["numbers"] = std::string(number_rule_name(number_rule(op)));
   d["autocast"] = autocast[static_cast<int>(op.autocast())];
   d["inputs"] = inputs_of(op);
   d["attrs"] = attrs_of(op);

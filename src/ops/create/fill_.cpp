@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -23,5 +24,6 @@ static const RegisterOp op = OpDef("fill_")
                                          if (g.needs(1)) g.dx(1, sum(g.dy()));
                                        })
                                  .onnx("ConstantOfShape");
+static const RegisterNumberRule numbers{"fill_", NumberRule::Stores};
 
 }  // namespace hw
