@@ -184,3 +184,10 @@ def test_a_float_may_be_an_integer_of_any_size() -> None:
     assert hw.isclose(hw.ones(1), hw.ones(1), rtol=2**70).item()
     with pytest.raises(OverflowError):
         hw.isclose(hw.ones(1), hw.ones(1), rtol=10**400)
+
+
+def test_one_number_of_linspace_is_the_first() -> None:
+    assert hw.linspace(3, 5, 1).tolist() == torch.linspace(3, 5, 1).tolist() == [3]
+    assert hw.topk(hw.tensor(2.5), 0).values.item() == torch.topk(torch.tensor(2.5), 0).values.item() == 2.5
+    with pytest.raises(ValueError, match="beyond the 0 elements"):
+        hw.as_strided(hw.empty(0), (), ())
