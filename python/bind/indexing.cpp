@@ -2,6 +2,7 @@
 #include "bind/bind.h"
 #include "op/call.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw::bind {
 
@@ -200,9 +201,7 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
         const Tensor& x = tensor_of(self);
         Tensor v =
             is_tensor(value) || is_number(value) ? tensor_from(value, "value") : tensor_from_data(value, DType::None);
-        check_runtime(
-            is_complex(x.dtype()) || !is_number(value) || !is_complex(v.dtype()) || v.item().c128().imag() == 0,
-            "a complex number cannot be stored in ", x);
+        if (is_number(value)) check_stored(text("x[...] = value with x=", x, ": value"), v.item(), x.dtype());
         static const Op copy{"copy_"}, put{"index_put_"};
         if (v.numel() == 1 && is_whole_mask(key, x)) {  // a choice is faster than a list of places
           copy.inplace({x, where(tensor_of(key), to(v.ndim() ? reshape(v, {}) : v, x.dtype()), x)});

@@ -10,6 +10,7 @@
 #include "eager/eager.h"
 #include "op/call.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace nb = nanobind;
@@ -166,6 +167,11 @@ AttrValue attr_from(const AttrDef& a, PyObject* o) {
     case Kind::Int: return int_from(o, what);
     case Kind::Float: {
       check_type(is_number(o) || is_tensor(o), "argument '", a.name, "' must be a float, got ", Py_TYPE(o)->tp_name);
+      if (PyLong_Check(o) && !PyBool_Check(o)) {  // of any size
+        const double d = PyLong_AsDouble(o);
+        if (d == -1 && PyErr_Occurred()) throw PythonError{};
+        return d;
+      }
       Scalar s = scalar_from(o);
       check_type(s.kind() != Scalar::Kind::Complex, "argument '", a.name, "' must be a float, got a complex number");
       return s.f64();
@@ -252,6 +258,7 @@ PyObject* run_call(Call& c, bool inplace) {
     }
     changed[static_cast<size_t>(~order[i])] = attr_from(a, c.values[i]);
   }
+  fit_numbers(op, in);
   if (inplace) return wrap(interpreter().call_inplace(op, in, *attrs));
   if (!c.extras.out.empty()) {
     static const Op copy{"copy_"};

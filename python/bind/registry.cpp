@@ -9,6 +9,7 @@
 #include "kernels/kernel.h"
 #include "op/call.h"
 #include "op/cost.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace nb = nanobind;
@@ -87,6 +88,7 @@ nb::dict describe(const OpDef& op) {
   d["signature"] = signature_text(op);
   d["kind"] = op.kind() == OpKind::Kernel ? "kernel" : op.kind() == OpKind::View ? "view" : "composite";
   d["promotes"] = op.promotion() == Promote::No ? "no" : op.promotion() == Promote::Common ? "common" : "floating";
+  d["numbers"] = std::string(number_rule_name(number_rule(op)));
   d["autocast"] = autocast[static_cast<int>(op.autocast())];
   d["inputs"] = inputs_of(op);
   d["attrs"] = attrs_of(op);

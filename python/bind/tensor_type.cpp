@@ -7,6 +7,7 @@
 #include "bind/bind.h"
 #include "eager/eager.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw::bind {
 
@@ -81,13 +82,16 @@ static PyObject* binary(const Op& op, PyObject* a, PyObject* b) {
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] {
     Tensor in[2] = {operand(a), operand(b)};
+    fit_numbers(op.def(), in);
     return wrap(op(in));
   });
 }
 static PyObject* binary_inplace(const Op& op, PyObject* a, PyObject* b) {
   if (!is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] {
-    op.inplace({tensor_of(a), operand(b)});
+    Tensor in[2] = {tensor_of(a), operand(b)};
+    fit_numbers(op.def(), in);
+    op.inplace({in[0], in[1]});
     return Py_NewRef(a);
   });
 }

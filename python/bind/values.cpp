@@ -123,7 +123,12 @@ Scalar scalar_from(PyObject* o) {
   if (PyLong_Check(o)) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) fail(ErrorKind::Overflow, "a Python integer does not fit in 64 bits");
+    if (overflow) {
+      Owned digits(own(PyObject_Str(o)));
+      std::string shown = utf8(digits.get());
+      if (shown.size() > 30) shown = shown.substr(0, 20) + "...";
+      fail(ErrorKind::Overflow, "the integer ", shown, " does not fit in 64 bits. Give a float.");
+    }
     return Scalar(static_cast<int64_t>(v));
   }
   if (PyComplex_Check(o)) return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));

@@ -55,6 +55,8 @@ def _moment(name: str) -> Callable:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         if unbiased is not None:
+            if not isinstance(unbiased, int):
+                raise TypeError(f"{name}(): unbiased must be a bool, got {type(unbiased).__name__}")
             if correction is not None:
                 raise TypeError(f"{name}() takes either unbiased or correction, not both")
             correction = 1 if unbiased else 0

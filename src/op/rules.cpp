@@ -2,6 +2,7 @@
 #include "op/rules.h"
 
 #include "base/error.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -102,6 +103,7 @@ void check_inputs(const InferCtx& c) {
 
 std::vector<TensorSpec> infer_outputs(const InferCtx& c) {
   check_inputs(c);
+  check_number_attrs(c);
   if (c.op.infer_rule()) {
     std::vector<TensorSpec> out = c.op.infer_rule()(c);
     for (TensorSpec& s : out)

@@ -18,19 +18,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch_measure import TIES, Asked
 
 import headwater as hw
-from hostile import DTypeSpec, Hostile, TensorSpec, build
+from hostile import Hostile, build
 
 ALLOWED = (ValueError, TypeError, IndexError, RuntimeError, NotImplementedError, MemoryError, KeyError, OverflowError)
 MEMORY = 3 << 30   # bytes beyond what the imports took
 SECONDS = 200 if "libasan" in os.environ.get("LD_PRELOAD", "") else 20  # per op and 60 cases
 LARGEST = 1 << 20  # elements: larger results are not compared
 LOOSE = {"float16": 5e-3, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
-# unique_consecutive: torch returns counts for a positional return_inverse; matrix_power: torch hangs at -2^63.
-# Results without defined values; signbit: the sign of a converted NaN.
-# Without values, or with another argument list than torch's function of that name (losses and softmin: F's is the measure, in op_test).
-UNCOMPARED = ("signbit", "empty", "new_empty", "empty_like", "empty_strided", "softmin", "unfold", "unique_consecutive", "matrix_power")
 
 
 def limit_memory() -> None:
@@ -46,17 +43,11 @@ def tensors(result: Any) -> list:
     return [result] if isinstance(result, (hw.Tensor, torch.Tensor)) else []
 
 
-def function_of(lib: Any, name: str, form: str, args: list) -> Any:
-    """What to call, and the arguments; None if this library has no such form."""
-    tensor = hw.Tensor if lib is hw else torch.Tensor
+def function_of(name: str, form: str, args: list) -> Any:
+    """What to call; None if there is no such form."""
     if form == "function":
-        f = getattr(lib, name, None)
-        if f is None and lib is torch:
-            f = getattr(torch.nn.functional, name, None)
-        return f
-    if not args or not isinstance(args[0], tensor):
-        return None
-    return getattr(tensor, name + ("_" if form == "inplace" else ""), None)
+        return getattr(hw, name, None)
+    return getattr(hw.Tensor, name + ("_" if form == "inplace" else ""), None) if args and isinstance(args[0], hw.Tensor) else None
 
 
 def as_array(t: Any) -> np.ndarray:
@@ -67,47 +58,10 @@ def as_array(t: Any) -> np.ndarray:
     return (t.float() if t.dtype == torch.bfloat16 else t).numpy()
 
 
-def numbers_in(args: list, kwargs: dict) -> list:
-    return [v for v in [*args, *kwargs.values()] if isinstance(v, (int, float)) and not isinstance(v, bool)]
-
-
-def known(name: str, args: list, kwargs: dict, got: list) -> bool:
-    """Calls where torch's answer is not the measure."""
-    given = [v for v in [*args, *kwargs.values()] if isinstance(v, TensorSpec)]
-    floats = [t for t in given if "float" in t.dtype or "complex" in t.dtype]
-    if any(t.special for t in floats) and any(not (g.is_floating_point() or g.is_complex()) for g in got):
-        return name not in ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite")  # NaN as an integer: undefined
-    if name == "isin" and kwargs.get("assume_unique") or name == "histc" and any("16" in t.dtype for t in floats):
-        return True  # a promise that the case breaks; torch chooses the bin in 16 bits
-    if name in ("linspace", "logspace"):  # infinite ends and powers beyond an integer dtype: torch's own kernels disagree
-        if isinstance(kwargs.get("dtype"), DTypeSpec) and "float" not in kwargs["dtype"].name:
-            return True  # torch rounds the ends to integers first
-        return any(abs(v) > 1e6 or v != v or v == 0 for v in numbers_in(args, kwargs))
-    if name in ("var_mean", "std_mean", "var", "std") and any(t.special for t in floats):
-        return True  # an infinite variance or NaN: the order of summation decides
-    if name in ("kthvalue", "median", "mode", "topk", "sort", "argsort", "msort") and any(t.layout == "expanded" or "int" in t.dtype for t in given):
-        return True  # equal elements: which index is returned is open
-    if name in ("norm", "dist", "cdist") and any(p != 0 and not 1e-6 < abs(p) < 1e6 for p in numbers_in(args, kwargs)):
-        return True  # powers that f32 cannot hold
-    if name == "cdist" and any(t.special or 0 in t.shape for t in floats) or name == "dist" and len({t.dtype for t in given}) > 1:
-        return True  # torch: the maximum passes NaN over; the dtype of the first
-    if name == "topk" and kwargs.get("sorted") is False or name == "put":
-        return True  # any order; equal indices: which value stays is open
-    if name in ("add", "sub", "rsub", "xlogy", "addcmul", "addcdiv") and any(abs(v) > 6e4 or 0 < abs(v) < 1e-7 for v in numbers_in(args, kwargs)):
-        return any("16" in t.dtype for t in given)  # torch rounds the number to 16 bits first
-    if name == "celu" and any(abs(v) == float("inf") for v in numbers_in(args, kwargs)):
-        return True  # infinity times zero
-    if name == "bincount" and any(0 in t.shape for t in given) or name == "embedding":
-        return True  # torch: int64 whatever the weights; torch.embedding has its arguments the other way round
-    if name in ("unique", "copysign") and any(t.special for t in floats):
-        return True  # where NaN is sorted to; the sign of a converted NaN
-    if name == "gelu" and any(t.special for t in floats):
-        return True  # torch: gelu(inf) is NaN in long tensors
-    if name == "logit" and any("16" in t.dtype for t in floats):
-        return True  # torch rounds eps to 16 bits
-    if name in ("remainder", "fmod", "floor_divide") and len({t.dtype for t in given}) > 1 and any("16" in t.dtype for t in floats):
-        return True  # torch rounds the other operand to 16 bits first, and the quotient jumps
-    return name == "addmv" and any(0 in t.shape for t in given)  # torch: the shape of input instead of the product's
+def as_torch(t: Any) -> torch.Tensor:
+    if isinstance(t, torch.Tensor):
+        return t
+    return torch.from_numpy(np.array(as_array(t))).to(getattr(torch, str(t.dtype).rsplit(".", 1)[-1]))
 
 
 def compare(got: list, want: list) -> str:
@@ -164,7 +118,7 @@ class Worker:
         self.say(index=self.index, op=name, phase="headwater", call=text)
         try:
             mine = build(args, hw), {k: build(v, hw) for k, v in kwargs.items()}
-            function = function_of(hw, name, form, mine[0])
+            function = function_of(name, form, mine[0])
             if function is None:
                 return
             if form == "inplace":
@@ -184,20 +138,19 @@ class Worker:
         if form != "inplace" and self.index % 3 == 0:
             self.differentiate(name, text, function, args, kwargs)
         drew = hw.default_generator.get_state()[1] > 0  # a random op, or one made of them
-        if drew or name in UNCOMPARED or info["file"].startswith("src/ops/loss/"):
+        if drew:
             return
         self.say(index=self.index, op=name, phase="torch", call=text)
+        asked = Asked(name, info, args, kwargs)
+        if asked.undefined(got):
+            return
         try:
-            theirs = build(args, torch), {k: build(v, torch) for k, v in kwargs.items()}
-            function = function_of(torch, name, form, theirs[0])
-            if function is None:
-                return
-            if form == "inplace":
-                theirs[0][0] = theirs[0][0].clone()
-            want = tensors(function(*theirs[0], **theirs[1]))
+            want = asked.answer(form)
         except Exception:  # noqa: BLE001  torch refuses: nothing to compare
             return
-        difference = "" if known(name, args, kwargs, got) else compare(got, want)
+        if name in TIES and form != "inplace" and len(got) == len(want) and all(g.numel() for g in got):
+            got, want = (asked.by_value([as_torch(t) for t in r]) for r in (got, want))
+        difference = compare(got, want)
         if difference:
             self.say(index=self.index, finding="difference", call=text, detail=difference)
 

@@ -127,7 +127,7 @@ op_test("masked_fill", torch=lambda x, mask, value: x.masked_fill(mask, value), 
     Sample(randn(3, 5), booleans(3, 5), 2), Sample(randn(3, 1), booleans(2, 1, 4), 0), Sample(randn(0), booleans(0), 1),
     Sample(randn(3, 5), booleans(5), fixed(np.array(1)), sample_captured=FLOATS + COMPLEX + ("int64", "bool"))],
     dtypes=ALL, grad=True, errors=[
-        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), 1.5), RuntimeError, "value 1.5 cannot be stored in i64"),
+        (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), 1e30), RuntimeError, "value 1e+30 does not fit i64"),
         (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([1, 0]), 1), TypeError, "'mask' must have bool"),
         (lambda hw: hw.masked_fill(hw.tensor([1, 2]), hw.tensor([True, False]), hw.tensor([1])), RuntimeError, "0-d tensor")])
 
@@ -202,7 +202,7 @@ def test_aliases_are_torch_names() -> None:
     (lambda: hw.sub(hw.tensor([True]), hw.tensor([True])), "bool tensors cannot be subtracted"),
     (lambda: hw.tensor([True]) - 1, "bool tensors cannot be subtracted"),
     (lambda: hw.add(hw.tensor([1]), hw.tensor([1]), alpha=1.5), "alpha must be an integer"),
-    (lambda: hw.tensor([1], dtype=hw.uint8).masked_fill(hw.tensor([True]), 300), "value 300 cannot be stored in u8"),
+    (lambda: hw.tensor([1], dtype=hw.uint8).masked_fill(hw.tensor([True]), 300), "value 300 does not fit u8"),
 ])
 def test_refused(call: Any, text: str) -> None:
     with pytest.raises(RuntimeError, match=text):
@@ -259,7 +259,7 @@ def test_negative_factors_wrap_around_like_products(name: str, dtype: str) -> No
 
 
 def test_a_factor_beyond_the_dtype_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="alpha=300 does not fit u8"):
+    with pytest.raises(RuntimeError, match="alpha 300 does not fit u8"):
         hw.add(hw.tensor([1], dtype=hw.uint8), 2, alpha=300)
 
 op_test("ldexp", torch=torch.ldexp, dtypes=("float32", "float64", "int64"), grad=True, grad_args=(0,), samples=lambda: [

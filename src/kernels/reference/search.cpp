@@ -21,7 +21,7 @@ class Search final : public Kernel {
     if (sequence_.ndim() > 1)
       for (size_t a = 0; a + 1 < over_.size(); ++a) over_[a] = steps_[a];
     common_ = promote(sequence_.dtype, x_.wrapped ? sequence_.dtype : x_.dtype);
-    if (x_.wrapped && is_floating(x_.dtype) && !is_floating(common_)) common_ = DType::F64;
+    if (x_.wrapped && !is_floating(common_)) common_ = is_floating(x_.dtype) ? DType::F64 : DType::I64;
     from_sequence_ = find_convert(sequence_.dtype, common_);
     from_x_ = find_convert(x_.dtype, common_);
   }

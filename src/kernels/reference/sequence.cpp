@@ -49,8 +49,8 @@ class Linspace final : public Kernel {
       T* y = static_cast<T*>(args.outputs[0]);
       // From both ends, so that both are exact.
       for (int64_t i = 0; i < n; ++i)
-        y[i * stride] = convert_value<T>(i < (n + 1) / 2 ? start_ + step * static_cast<double>(i)
-                                                         : end_ - step * static_cast<double>(n - 1 - i));
+        y[i * stride] = convert_value<T>(i < n / 2 || n == 1 ? start_ + step * static_cast<double>(i)
+                                                             : end_ - step * static_cast<double>(n - 1 - i));
     });
   }
 

@@ -74,7 +74,8 @@ std::unique_ptr<Kernel> prepare_sort(const KernelRequest& r, std::string&) {
   return std::make_unique<SortRows>(r, r.attrs[0].i64(), r.attrs[1].truth(), n);
 }
 std::unique_ptr<Kernel> prepare_topk(const KernelRequest& r, std::string&) {
-  return std::make_unique<SortRows>(r, r.attrs[1].i64(), r.attrs[2].truth(), r.attrs[0].i64());
+  const int64_t k = r.inputs[0].shape.empty() ? 1 : r.attrs[0].i64();  // a 0-d result has an element even for k = 0
+  return std::make_unique<SortRows>(r, r.attrs[1].i64(), r.attrs[2].truth(), k);
 }
 
 /// Writes inverse, counts and the number of groups for the sorted places; `first(group, place)` for each group.

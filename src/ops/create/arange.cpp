@@ -1,6 +1,7 @@
 // arange: numbers at even distances.
 #include "base/error.h"
 #include "op/cost.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -18,6 +19,8 @@ static Dims shape_of(const InferCtx& c) {
   const bool one = c.attr("end").none();
   const Scalar start = one ? Scalar(0) : c.attr("start").scalar();
   const Scalar &end = one ? c.attr("start").scalar() : c.attr("end").scalar(), &step = c.attr("step").scalar();
+  for (const Scalar* s : {&start, &end, &step})
+    check_runtime(s->c128().imag() == 0, "start, end and step must be real, got ", *s);
   check_runtime(step.f64() != 0, "step must not be zero");
   check_runtime(std::isfinite(start.f64()) && std::isfinite(end.f64()) && std::isfinite(step.f64()),
                 "the bounds must be finite, got ", start, " and ", end);
@@ -27,10 +30,16 @@ static Dims shape_of(const InferCtx& c) {
     const __int128 distance = static_cast<__int128>(end.i64()) - start.i64(), by = step.i64();
     const __int128 n = distance / by + (distance % by != 0);
     check_runtime(n < static_cast<__int128>(1) << 62, "the range has too many elements");
+    if (n > 0) check_stored("the last number,", Scalar(static_cast<int64_t>(start.i64() + (n - 1) * by)), dtype_of(c));
     return {static_cast<int64_t>(n)};
   }
   const double n = std::ceil((end.f64() - start.f64()) / step.f64());
   check_runtime(n < 0x1p62, "the range has too many elements");
+  const DType into = dtype_of(c);
+  if (n > 0 && !is_inexact(into)) {
+    check_stored("the first number,", start, into);
+    check_stored("the last number,", Scalar(start.f64() + (n - 1) * step.f64()), into);
+  }
   return {static_cast<int64_t>(n)};
 }
 

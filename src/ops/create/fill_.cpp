@@ -3,6 +3,7 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -25,5 +26,6 @@ static const RegisterOp op = OpDef("fill_")
                                          if (g.needs(1)) g.dx(1, sum(g.dy()));
                                        })
                                  .onnx("ConstantOfShape");
+static const RegisterNumberRule numbers{"fill_", NumberRule::Stores};
 
 }  // namespace hw

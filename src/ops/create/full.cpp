@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "core/range.h"
 #include "op/cost.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -10,7 +11,7 @@ static DType full_dtype(const InferCtx& c) {
   const AttrValue& given = c.attr("dtype");
   const Scalar& value = c.attr("fill_value").scalar();
   const DType d = given.none() ? value.dtype() : given.dtype();
-  check_runtime(fits(value, d), "fill_value ", value, " does not fit ", d);
+  check_stored("fill_value", value, d);
   return d;
 }
 

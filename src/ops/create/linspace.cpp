@@ -1,12 +1,15 @@
 // linspace: numbers at even distances, both ends included.
 #include "base/error.h"
 #include "op/cost.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
 
 static Dims shape_of(const InferCtx& c) {
   check_runtime(c.attr("steps").i64() >= 0, "steps cannot be negative, got ", c.attr("steps").i64());
+  const DType into = dtype::given_or_default(c);
+  for (const char* end : {"start", "end"}) check_stored(end, Scalar(c.attr(end).f64()), into);
   return {c.attr("steps").i64()};
 }
 

@@ -1,5 +1,8 @@
 // logspace: powers at even distances.
+#include <cmath>
+
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -17,8 +20,13 @@ static const RegisterOp op =
           static const Op linspace{"linspace"}, power{"pow"};
           const DType dtype = attrs[4].none() ? default_dtype() : attrs[4].dtype();
           const DType wide = is_complex(dtype) ? DType::C128 : DType::F64;
+          const double base = attrs[3].f64();
+          for (size_t i : {0, 1}) {
+            check_stored(i ? "end" : "start", Scalar(attrs[i].f64()), dtype);
+            if (is_integral(dtype)) check_stored("a power", Scalar(std::pow(base, attrs[i].f64())), dtype);
+          }
           Tensor exponents = linspace({}, {attrs[0].f64(), attrs[1].f64(), attrs[2].i64(), wide});
-          return {to(power({Tensor::scalar(Scalar(attrs[3].f64()), wide), exponents}), dtype)};
+          return {to(power({Tensor::scalar(Scalar(base), wide), exponents}), dtype)};
         });
 
 }  // namespace hw

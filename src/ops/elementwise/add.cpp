@@ -3,6 +3,7 @@
 #include "core/range.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -33,5 +34,6 @@ static const RegisterOp op = OpDef("add")
                                          g.dx(1, (alpha == Scalar(1) ? g.dy() : g.dy() * alpha));
                                        })
                                  .onnx("Add");
+static const RegisterNumberRule numbers{"add", NumberRule::Wraps};
 
 }  // namespace hw

@@ -1,4 +1,5 @@
 // bitwise_and: the and of the bits.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -13,5 +14,6 @@ static const RegisterOp op = OpDef("bitwise_and")
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is integer")
                                  .onnx("BitwiseAnd");
+static const RegisterNumberRule numbers{"bitwise_and", NumberRule::Wraps};
 
 }  // namespace hw

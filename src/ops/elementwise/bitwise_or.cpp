@@ -1,4 +1,5 @@
 // bitwise_or: the or of the bits.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -13,5 +14,6 @@ static const RegisterOp op = OpDef("bitwise_or")
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is integer")
                                  .onnx("BitwiseOr");
+static const RegisterNumberRule numbers{"bitwise_or", NumberRule::Wraps};
 
 }  // namespace hw

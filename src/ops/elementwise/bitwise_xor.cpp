@@ -1,4 +1,5 @@
 // bitwise_xor: the xor of the bits.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -13,5 +14,6 @@ static const RegisterOp op = OpDef("bitwise_xor")
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is integer")
                                  .onnx("BitwiseXor");
+static const RegisterNumberRule numbers{"bitwise_xor", NumberRule::Wraps};
 
 }  // namespace hw

@@ -22,8 +22,7 @@ static const RegisterOp op =
           check(in[1].defined() || in[2].defined(), "at least one of min and max must be given");
           if (!in[2].defined()) return {clamp_min({in[0], in[1]})};
           if (!in[1].defined()) return {clamp_max({in[0], in[2]})};
-          return {clamp_both(
-              {in[0], bound_in_range(in[1], in[0].dtype(), true), bound_in_range(in[2], in[0].dtype(), false)})};
+          return {clamp_both({in[0], bound_in_range(in[0], in[1], true), bound_in_range(in[0], in[2], false)})};
         });
 
 }  // namespace hw

@@ -3,10 +3,17 @@
 
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
-Tensor bound_in_range(const Tensor& bound, DType dtype, bool lower) {
+Tensor bound_in_range(const Tensor& input, const Tensor& bound, bool lower) {
+  const DType dtype = input.dtype();
+  if (input->wrapped && !bound->wrapped && is_integral(dtype) && is_integral(bound.dtype())) {
+    check_stored("input", input.item(), bound.dtype());
+    check_runtime(bound.dtype() != DType::U8 || input.item().i64() >= 0, "input ", input.item(),
+                  " does not fit u8, whose range is [0, 255]. Use a signed dtype.");
+  }
   if (!bound->wrapped || !is_integral(dtype) || is_inexact(bound.dtype())) return bound;
   const int64_t bits = dtype_size(dtype) * 8;
   const bool is_unsigned = dtype == DType::U8;

@@ -13,7 +13,7 @@ static const RegisterOp op = OpDef("clamp_max")
                                  .inplace()
                                  .composite([](std::span<const Tensor> in, const Attrs&) -> Tensors {
                                    static const Op kernel{"_clamp_max"};
-                                   return {kernel({in[0], bound_in_range(in[1], in[0].dtype(), false)})};
+                                   return {kernel({in[0], bound_in_range(in[0], in[1], false)})};
                                  });
 
 }  // namespace hw

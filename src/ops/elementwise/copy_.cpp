@@ -3,6 +3,7 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -28,5 +29,6 @@ static const RegisterOp op =
                 g.dx(1, g.dy());
               })
         .onnx("Expand(Cast(other))");
+static const RegisterNumberRule numbers{"copy_", NumberRule::Stores};
 
 }  // namespace hw

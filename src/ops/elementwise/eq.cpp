@@ -1,4 +1,5 @@
 // eq: equality.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -16,5 +17,6 @@ static const RegisterOp op =
         .sbp(sbp::elementwise)
         .no_grad("its output is bool")
         .onnx("Equal");
+static const RegisterNumberRule numbers{"eq", NumberRule::Compares};
 
 }  // namespace hw

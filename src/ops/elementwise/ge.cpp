@@ -1,4 +1,5 @@
 // ge: greater than or equal.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -16,5 +17,6 @@ static const RegisterOp op = OpDef("ge")
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is bool")
                                  .onnx("GreaterOrEqual");
+static const RegisterNumberRule numbers{"ge", NumberRule::Compares};
 
 }  // namespace hw

@@ -1,4 +1,5 @@
 // gt: greater than.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -15,5 +16,6 @@ static const RegisterOp op =
         .sbp(sbp::elementwise)
         .no_grad("its output is bool")
         .onnx("Greater");
+static const RegisterNumberRule numbers{"gt", NumberRule::Compares};
 
 }  // namespace hw

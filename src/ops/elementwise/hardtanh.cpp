@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -28,5 +29,6 @@ static const RegisterOp op =
                 g.dx(0, hardtanh_grad({g.dy(), g.in(0)}, {g.attr("min_val"), g.attr("max_val")}));
               })
         .onnx("Clip(x, min_val, max_val)");
+static const RegisterNumberRule numbers{"hardtanh", NumberRule::Bounds};
 
 }  // namespace hw

@@ -18,7 +18,10 @@ static const RegisterOp op =
         .out("y")
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
           static const Op isfinite{"isfinite"}, isnan{"isnan"}, logical_or{"logical_or"};
-          const Tensor &a = in[0], &b = in[1];
+          Tensor a = in[0], b = in[1];
+          if (a->wrapped != b->wrapped && is_integral(a.dtype()) &&
+              is_integral(b.dtype()))  // any number can be asked for
+            a = to(a.alias(), DType::I64), b = to(b.alias(), DType::I64);
           check_runtime(a.dtype() == b.dtype() || a->wrapped || b->wrapped, "the dtypes differ: ", a.dtype(), " and ",
                         b.dtype(), ". Convert one with .to().");
           check(attrs[0].f64() >= 0 && attrs[1].f64() >= 0, "rtol and atol must not be negative, got ", attrs[0].f64(),

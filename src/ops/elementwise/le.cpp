@@ -1,4 +1,5 @@
 // le: less than or equal.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -16,5 +17,6 @@ static const RegisterOp op = OpDef("le")
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is bool")
                                  .onnx("LessOrEqual");
+static const RegisterNumberRule numbers{"le", NumberRule::Compares};
 
 }  // namespace hw

@@ -1,4 +1,5 @@
 // lt: less than.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -15,5 +16,6 @@ static const RegisterOp op =
         .sbp(sbp::elementwise)
         .no_grad("its output is bool")
         .onnx("Less");
+static const RegisterNumberRule numbers{"lt", NumberRule::Compares};
 
 }  // namespace hw

@@ -1,6 +1,7 @@
 // mul: the product.
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -20,5 +21,6 @@ static const RegisterOp op = OpDef("mul")
                                          if (g.needs(1)) g.dx(1, g.dy() * conj(g.in(0)));
                                        })
                                  .onnx("Mul");
+static const RegisterNumberRule numbers{"mul", NumberRule::Wraps};
 
 }  // namespace hw

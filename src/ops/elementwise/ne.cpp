@@ -1,4 +1,5 @@
 // ne: inequality.
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -15,5 +16,6 @@ static const RegisterOp op =
         .sbp(sbp::elementwise)
         .no_grad("its output is bool")
         .onnx("Not(Equal(x, y))");
+static const RegisterNumberRule numbers{"ne", NumberRule::Compares};
 
 }  // namespace hw

@@ -1,6 +1,7 @@
 // pow: powers.
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -12,6 +13,7 @@ static Tensor power_by_number(const Tensor& x, const Tensor& exponent) {
   const bool inexact = is_inexact(x.dtype());
   check_runtime(inexact || e.kind() != Scalar::Kind::Int || e.i64() >= 0,
                 "integers cannot be raised to the negative power ", e, "; convert the input to a floating dtype");
+  if (is_integral(x.dtype()) && e.kind() == Scalar::Kind::Int) check_stored("exponent", e, x.dtype());
   if (e.kind() == Scalar::Kind::Complex || x.dtype() == DType::Bool) return power({x, exponent});
   if (e.f64() == 2 && (inexact || e.kind() != Scalar::Kind::Float)) return square(x);
   if (inexact && e.f64() == 3) return square(x) * x;
@@ -36,5 +38,6 @@ static const RegisterOp op = OpDef("pow")
                                    if (in[1]->wrapped && !in[0]->wrapped) return {power_by_number(in[0], in[1])};
                                    return {power({in[0], in[1]})};
                                  });
+static const RegisterNumberRule numbers{"pow", NumberRule::Wraps};
 
 }  // namespace hw

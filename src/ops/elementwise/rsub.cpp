@@ -1,5 +1,6 @@
 // rsub: the reverse difference.
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -15,5 +16,6 @@ static const RegisterOp op = OpDef("rsub")
                                    static const Op sub{"sub"};
                                    return {sub({in[1], in[0]}, {attrs[0]})};
                                  });
+static const RegisterNumberRule numbers{"rsub", NumberRule::Wraps};
 
 }  // namespace hw

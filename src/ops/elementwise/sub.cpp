@@ -3,6 +3,7 @@
 #include "core/range.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -35,5 +36,6 @@ static const RegisterOp op = OpDef("sub")
                                          g.dx(1, -(alpha == Scalar(1) ? g.dy() : g.dy() * alpha));
                                        })
                                  .onnx("Sub");
+static const RegisterNumberRule numbers{"sub", NumberRule::Wraps};
 
 }  // namespace hw

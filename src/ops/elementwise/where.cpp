@@ -1,6 +1,7 @@
 // where: a choice between two.
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -23,5 +24,6 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, where(g.in(0), number(0), g.dy()));
               })
         .onnx("Where");
+static const RegisterNumberRule numbers{"where", NumberRule::Stores};
 
 }  // namespace hw

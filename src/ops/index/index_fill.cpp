@@ -3,6 +3,7 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 #include "ops/index/along_dim.h"
 
@@ -38,5 +39,6 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, sum(g.dy() - rest));
               })
         .onnx("ScatterElements");
+static const RegisterNumberRule numbers{"index_fill", NumberRule::Stores};
 
 }  // namespace hw

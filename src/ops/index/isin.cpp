@@ -19,7 +19,9 @@ static const RegisterOp op =
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
           static const Op sort{"sort"}, search{"searchsorted"}, select{"index_select"};
           const TensorSpec specs[] = {in[0].spec(), in[1].spec()};
-          const DType dtype = result_type(specs);
+          DType dtype = result_type(specs);
+          if (is_integral(dtype) && (in[0]->wrapped || in[1]->wrapped))
+            dtype = DType::I64;  // any number can be asked for
           const int64_t n = in[1].numel();
           const bool invert = attrs[1].truth();
           const Tensor x = to(in[0].alias(), dtype), set = to(reshape(in[1].alias(), {n}), dtype);

@@ -3,6 +3,7 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 #include "ops/index/along_dim.h"
 
@@ -45,5 +46,6 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, grown(gather({g.dy(), g.in(1)}, {dim}), g.in_spec(2).shape));
               })
         .onnx("ScatterElements");
+static const RegisterNumberRule numbers{"scatter", NumberRule::Stores};
 
 }  // namespace hw

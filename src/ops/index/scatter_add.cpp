@@ -3,6 +3,7 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "op/rules.h"
 #include "ops/index/along_dim.h"
 
@@ -37,5 +38,6 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, grown(gather({g.dy(), g.in(1)}, {g.attr("dim").i64()}), g.in_spec(2).shape));
               })
         .onnx("ScatterElements");
+static const RegisterNumberRule numbers{"scatter_add", NumberRule::Wraps};
 
 }  // namespace hw

@@ -1,6 +1,7 @@
 // inner: sums of products over the last axes.
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -17,5 +18,6 @@ static const RegisterOp op =
           check_runtime(in[0].size(-1) == in[1].size(-1), "the last axes differ: ", in[0], " and ", in[1]);
           return {tensordot({in[0], in[1]}, {Dims{-1}, Dims{-1}})};
         });
+static const RegisterNumberRule numbers{"inner", NumberRule::Wraps};
 
 }  // namespace hw

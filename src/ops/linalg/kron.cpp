@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -26,5 +27,6 @@ static const RegisterOp op =
           }
           return {reshape(reshape(in[0], first) * reshape(in[1], second), whole)};
         });
+static const RegisterNumberRule numbers{"kron", NumberRule::Wraps};
 
 }  // namespace hw

@@ -1,6 +1,7 @@
 // outer: all products of the elements of two vectors.
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -15,5 +16,6 @@ static const RegisterOp op =
                         " and ", in[1].shape());
           return {unsqueeze(in[0], 1) * unsqueeze(in[1], 0)};
         });
+static const RegisterNumberRule numbers{"outer", NumberRule::Wraps};
 
 }  // namespace hw

@@ -5,15 +5,8 @@
 
 namespace hw {
 
-/// The distance from 1 to the next number of the dtype, as torch takes it when eps is None.
-static double epsilon(DType d) {
-  switch (d) {
-    case DType::F16: return 0x1p-10;
-    case DType::BF16: return 0x1p-7;
-    case DType::F32: return 0x1p-23;
-    default: return 0x1p-52;
-  }
-}
+/// When eps is None: the distance from 1 to the next number of the dtype in which is computed, as torch takes it.
+static double epsilon(DType d) { return d == DType::F64 ? 0x1p-52 : 0x1p-23; }
 
 static const RegisterOp op =
     OpDef("rms_norm")
@@ -25,7 +18,7 @@ static const RegisterOp op =
         .in("input", "[..., *normalized_shape]", floating)
         .attr_required("normalized_shape", AttrValue::Kind::Ints, "the sizes of the last axes")
         .in_optional("weight", "normalized_shape", floating)
-        .attr_none("eps", AttrValue::Kind::Float, "added to the mean square; None: the epsilon of the dtype")
+        .attr_none("eps", AttrValue::Kind::Float, "added to the mean square; None: 2^-23, for float64 2^-52")
         .out("y")
         .method(false)
         .autocast(Autocast::F32)

@@ -24,8 +24,8 @@ static View view(const TensorSpec& x, const Attrs& attrs) {
   int64_t room = x.numel();
   if (room)
     for (size_t i = 0, n = x.shape.size(); i < n; ++i) room = std::max(room, (x.shape[i] - 1) * x.strides[i] + 1);
-  check(offset >= 0 && (empty || last < std::max<int64_t>(room, 1)), "size ", size, " with stride ", stride,
-        " and offset ", offset, " reaches element ", last, ", beyond the ", room, " elements of ", x);
+  check(offset >= 0 && (empty || last < room), "size ", size, " with stride ", stride, " and offset ", offset,
+        " reaches element ", last, ", beyond the ", room, " elements of ", x);
   return {size, stride, offset};
 }
 

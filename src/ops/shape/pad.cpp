@@ -1,6 +1,7 @@
 // pad: more elements at the ends of axes.
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -24,6 +25,7 @@ static const RegisterOp op =
           check_runtime(pad.size() % 2 == 0, "pad must hold two numbers for each axis, got ", pad);
           check_runtime(static_cast<int64_t>(pad.size()) / 2 <= in[0].ndim(), "pad ", pad, " names more axes than ",
                         in[0], " has");
+          if (mode == "constant") check_stored("value", Scalar(attrs[2].f64()), in[0].dtype());
           if (mode == "constant") return {constant({in[0]}, {pad, attrs[2].f64()})};
           check_runtime(mode == "reflect" || mode == "replicate" || mode == "circular",
                         "mode must be 'constant', 'reflect', 'replicate' or 'circular', got '", mode, "'");
