@@ -75,7 +75,7 @@ def test_every_own_kernel_is_in_a_file_that_is_known():
     known = Sources(_library()[0])
     functors = known.functors()
     missing = []
-    for op in _C.op_names():
+    for op in set(_C.op_names()) - {"_exchange"}:  # what processes say to each other is in no frozen model
         for kernel in _C.describe_op(op)["kernels"]:
             if kernel["name"] != "onednn" and (op, kernel["name"]) not in known.kernels and op not in functors:
                 missing.append((op, kernel["name"]))

@@ -236,7 +236,7 @@ void run_whole(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, 
   const Placement near = without_partial(global_of(model)->place->value);
   const Place* whole = place_of(whole_on(near.mesh));
   Tensors local(in.begin(), in.end()), made(out.size());
-  bool here = true;
+  bool here = !is_meta(near.mesh);
   for (Tensor& t : local) {
     if (!t.defined() || !t->global) continue;
     const Tensors parts = boxed_parts(t, whole);

@@ -1,6 +1,5 @@
 // full: one value everywhere.
 #include "base/error.h"
-#include "core/range.h"
 #include "op/cost.h"
 #include "op/number_rule.h"
 #include "op/rules.h"

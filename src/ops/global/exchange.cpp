@@ -1,5 +1,6 @@
 // _exchange: pieces of global tensors between the processes of a job, in a captured graph.
 #include "base/error.h"
+#include "op/cost.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -43,6 +44,7 @@ static const RegisterOp op =
         .out("token")
         .out("received...")
         .infer(infer)
+        .flops(cost::bandwidth_bound)
         .internal()
         .no_sbp("it is what ranks of different processes say to each other")
         .no_grad("boxing has a gradient")

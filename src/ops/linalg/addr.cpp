@@ -1,6 +1,7 @@
 // addr: an outer product added to a matrix.
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 #include "ops/linalg/products.h"
 
 namespace hw {
@@ -30,5 +31,6 @@ static const RegisterOp op =
           const Tensor product = scaled(outer({in[1], in[2]}), attrs[1].scalar());
           return {attrs[0].scalar() == Scalar(0) ? product : scaled(in[0], attrs[0].scalar()) + product};
         });
+static const RegisterNumberRule numbers{"addr", NumberRule::Wraps};
 
 }  // namespace hw

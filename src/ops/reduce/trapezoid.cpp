@@ -5,6 +5,11 @@
 
 namespace hw {
 
+static Tensors over_places(std::span<const Tensor> in, const Attrs& attrs) {
+  const Tensor areas = trapezoids(in, attrs);
+  return {sum(areas, {normalize_axis(attrs[1].i64(), in[0].ndim())})};
+}
+
 static const RegisterOp op = OpDef("trapezoid")
                                  .doc(
                                      "Returns the integral of y along the axis `dim` by the trapezoidal rule: at the "
@@ -18,8 +23,13 @@ static const RegisterOp op = OpDef("trapezoid")
                                  .out("area")
                                  .method(false)
                                  .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
-                                   const Tensor areas = trapezoids(in, attrs);
-                                   return {sum(areas, {normalize_axis(attrs[1].i64(), in[0].ndim())})};
+                                   const Tensor& y = in[0];
+                                   if (in[1].defined() || y.ndim() == 0 || y.numel() == 0)
+                                     return over_places(in, attrs);
+                                   const int64_t dim = normalize_axis(attrs[1].i64(), y.ndim());
+                                   const Tensor ends = narrow(y, dim, 0, 1) + narrow(y, dim, y.size(dim) - 1, 1);
+                                   const Tensor all = sum(y, {dim}) - squeeze(ends, dim) * Scalar(0.5);
+                                   return {all * attrs[0].scalar()};
                                  });
 
 }  // namespace hw

@@ -1,6 +1,7 @@
 // select_scatter: a copy with one position of an axis replaced.
 #include "base/error.h"
 #include "op/math.h"
+#include "op/number_rule.h"
 
 namespace hw {
 
@@ -29,5 +30,6 @@ static const RegisterOp op =
           const Tensor place = full({1}, Scalar(index), DType::I64);
           return {copy({in[0], place, unsqueeze(to(in[1], in[0].dtype()), dim)}, {dim})};
         });
+static const RegisterNumberRule numbers{"select_scatter", NumberRule::Stores};
 
 }  // namespace hw
