@@ -135,12 +135,8 @@ struct Fixing {
   void leave() { t_fixed_signature = before; }
 };
 
-/// While it lives, tensors made from nothing are ordinary ones, also within a gradient of global tensors.
-struct Ordinary {
-  const Tensor* before = nullptr;
-};
-
-/// While it lives, tensors made from nothing lie where `like` does.
+/// While it lives, tensors made from nothing lie where `like` does; without one they are ordinary, also within a gradient of global
+/// tensors.
 struct CreatedLike {
   Tensor like;
   const Tensor* before = nullptr;
@@ -238,16 +234,15 @@ void bind_sbp(nb::module_& m) {
   nb::class_<Fixing>(m, "FixedSignature").def("__enter__", &Fixing::enter).def("__exit__", [](Fixing& f, nb::args) {
     f.leave();
   });
-  nb::class_<Ordinary>(m, "Ordinary")
-      .def(nb::init<>())
-      .def("__enter__", [](Ordinary& o) { o.before = std::exchange(t_created_like, nullptr); })
-      .def("__exit__", [](Ordinary& o, nb::args) { t_created_like = o.before; });
   nb::class_<CreatedLike>(m, "CreatedLike")
-      .def("__init__",
-           [](CreatedLike* self, nb::handle like) {
-             new (self) CreatedLike{tensor_argument(like.ptr(), "CreatedLike"), nullptr};
-           })
-      .def("__enter__", [](CreatedLike& c) { c.before = std::exchange(t_created_like, &c.like); })
+      .def(
+          "__init__",
+          [](CreatedLike* self, nb::handle like) {
+            new (self) CreatedLike{like.is_none() ? Tensor() : tensor_argument(like.ptr(), "CreatedLike"), nullptr};
+          },
+          nb::arg("like").none())
+      .def("__enter__",
+           [](CreatedLike& c) { c.before = std::exchange(t_created_like, c.like.defined() ? &c.like : nullptr); })
       .def("__exit__", [](CreatedLike& c, nb::args) { t_created_like = c.before; });
   m.def("fix_signature", [](const std::string& op, nb::sequence axes) {
     Fixing f;

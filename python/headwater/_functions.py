@@ -95,12 +95,12 @@ def is_nonzero(input: Tensor) -> bool:
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether the shapes are equal."""
-    return input.shape == other.shape
+    return input.is_same_size(other)  # type: ignore[attr-defined]
 
 
 def get_device(input: Tensor) -> int:
     """-1, as of every tensor on the CPU."""
-    return -1
+    return input.get_device()  # type: ignore[attr-defined]
 
 
 def numel(input: Tensor) -> int:

@@ -189,7 +189,7 @@ def _place(t: Tensor) -> tuple[Any, Any] | None:
 
 def _incoming(gradient: Tensor | None, shape: tuple[int, ...], dtype: Any, place: tuple[Any, Any] | None) -> Tensor:
     if gradient is None:
-        with _C.Ordinary():
+        with _C.CreatedLike(None):
             gradient = hw.zeros(shape, dtype=dtype)
     gradient = gradient.to(dtype).contiguous()
     return gradient if place is None else gradient.to_global(*place)

@@ -8,16 +8,14 @@ from typing import Any
 import headwater as hw
 from headwater import nn
 
+from .stages import whole_sbp
+
 SMALL = 1 << 18  # bytes of tensors that travel in company: a message's latency is that of some hundred kilobytes
 BUCKET = 1 << 22
 
 
 def _partial(t: Any) -> bool:
     return t is not None and t.is_global and any(s.is_partial for s in t.sbp)
-
-
-def _kept(g: hw.Tensor) -> list[Any]:
-    return [hw.broadcast if s.is_partial else s for s in g.sbp]
 
 
 def _buckets(parameters: list[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
@@ -41,9 +39,9 @@ def _summed(bucket: list[nn.Parameter]) -> None:
     gradients: list[Any] = [p.grad for p in bucket]
     first = gradients[0]
     if len(bucket) == 1:
-        bucket[0].grad = first.to_global(first.mesh, _kept(first))
+        bucket[0].grad = first.to_global(first.mesh, whole_sbp(first))
         return
-    flat = hw.cat([g.reshape(-1) for g in gradients]).to_global(first.mesh, _kept(first))
+    flat = hw.cat([g.reshape(-1) for g in gradients]).to_global(first.mesh, whole_sbp(first))
     for p, part in zip(bucket, flat.split([g.numel() for g in gradients]), strict=True):
         p.grad = part.view(p.shape).clone()
 

@@ -88,8 +88,15 @@ class _Search:
         self.model, self.rehearse, self.memory = model, rehearse, memory
         self.found: list[Estimate] = []
         self.refused: list[str] = []
+        self.known: dict[tuple[str, str, str], Estimate | None] = {}  # starts and moves lead to some plans more than once
 
     def try_plan(self, mesh: Any, plan: Any, stages: list[int] | None = None) -> Estimate | None:
+        key = str(mesh), repr(plan), repr(stages)
+        if key not in self.known:
+            self.known[key] = self.rehearsed(mesh, plan, stages)
+        return self.known[key]
+
+    def rehearsed(self, mesh: Any, plan: Any, stages: list[int] | None) -> Estimate | None:
         try:
             one = self.rehearse(self.model, mesh, plan, stages=stages)
         except (ValueError, IndexError) as e:  # a plan that this model or mesh does not allow
@@ -187,7 +194,8 @@ def search_plan(model: nn.Module, mesh: Any, inputs: Any, targets: Any = (), *, 
     >>> best.mesh.size
     4
     """
-    rehearse = partial(_rehearse, inputs, targets, loss_of, optimizer, micro_batches, device)
+    rehearse = partial(estimate, inputs=inputs, targets=targets, loss_of=loss_of, optimizer=optimizer, micro_batches=micro_batches,
+                       device=device)  # fmt: skip
     search = _Search(model, rehearse, memory)
     for one in _meshes(mesh, _layer_count(model)):
         search.on_mesh(one)
@@ -205,9 +213,3 @@ def _pieces(e: Estimate) -> tuple[int, int]:
     tables = [w for w in words if not isinstance(w, str)]
     plain = {"data": 0, "zero1": 1, "zero2": 2, "zero3": 3}
     return e.mesh.ndim + sum(map(len, tables)), sum(plain.get(w, 4) for w in words if isinstance(w, str))
-
-
-def _rehearse(inputs: Any, targets: Any, loss_of: Any, optimizer: Any, micro_batches: int, device: Device | None, model: nn.Module,
-              mesh: Any, plan: Any, stages: list[int] | None = None) -> Estimate:  # fmt: skip
-    return estimate(model, mesh, plan, inputs, targets, loss_of=loss_of, optimizer=optimizer, micro_batches=micro_batches, stages=stages,
-                    device=device)  # fmt: skip

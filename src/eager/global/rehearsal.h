@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "eager/global/choose.h"
+#include "eager/global/world.h"
 
 namespace hw {
 
@@ -46,7 +47,6 @@ class Rehearsal final : public RefCounted {
 };
 inline thread_local Rehearsal* t_rehearsal = nullptr;
 
-inline bool is_meta(const Mesh& mesh) { return mesh.device == "meta"; }
 /// What a tensor holds so that its bytes count while it lives; null without a rehearsal.
 Ref<RefCounted> counted_memory(const TensorSpec& spec, const Place* place);
 

@@ -32,7 +32,7 @@ void join_world(int process, int processes, int64_t ranks, std::unique_ptr<Messe
 }
 
 Ints hosted_positions(const Mesh& mesh) {
-  if (mesh.device == "meta") return {};
+  if (is_meta(mesh)) return {};
   World& w = world();
   const int64_t most = *std::max_element(mesh.ranks.begin(), mesh.ranks.end());
   if (!w.ranks_each && w.processes > 1) set_ranks(w, most + 1);

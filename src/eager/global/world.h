@@ -37,6 +37,8 @@ struct World {
 World& world();
 /// Once, before the first global tensor. `ranks`: of all processes together; 0: the first mesh decides.
 void join_world(int process, int processes, int64_t ranks, std::unique_ptr<Messenger> messenger);
+/// Whether the devices of a mesh hold no values: no process hosts them.
+inline bool is_meta(const Mesh& mesh) { return mesh.device == "meta"; }
 /// The positions of a mesh whose ranks this process hosts.
 Ints hosted_positions(const Mesh& mesh);
 /// One rank of each process: where a value goes that every process wants.

@@ -91,7 +91,7 @@ class _MarginOverClasses(Function):
             raise RuntimeError("partial_margin_cross_entropy keeps what backward needs for one backward pass only")
         (table, xs, ranks, sums), ctx.saved = ctx.saved, None
         dys = _each_rank(dy, table)
-        with hw.no_grad(), _C.Ordinary():
+        with hw.no_grad(), _C.CreatedLike(None):
             found = [c.gradients(x, s, d) for c, x, s, d in zip(ranks, xs, sums, dys, strict=True)]
         dx = _joined([d for d, _ in found], table, hw.partial_sum)
         if not ctx.needs_input_grad[1]:

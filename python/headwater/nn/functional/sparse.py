@@ -21,7 +21,7 @@ class _SparseLookUp(Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> Any:
         weight, input, padding_idx, by_frequency = ctx.call
-        with hw.no_grad(), _C.Ordinary():
+        with hw.no_grad(), _C.CreatedLike(None):
             by_rows.accumulate(weight, by_rows.RowGradient.of_lookup(weight, input, dy.detach(), padding_idx, by_frequency))
         return None, None, None, None
 
