@@ -14,6 +14,11 @@ class AttrValue {
  public:
   enum class Kind : uint8_t { None, Bool, Int, Float, Scalar, Text, Ints, Floats, DType };
   AttrValue() = default;
+  AttrValue(const AttrValue&);  // not inline: long, and copied in many places
+  AttrValue& operator=(const AttrValue&);
+  AttrValue(AttrValue&&) = default;
+  AttrValue& operator=(AttrValue&&) = default;
+  ~AttrValue() = default;
   AttrValue(bool v) : kind_(Kind::Bool), scalar_(v) {}
   AttrValue(int v) : AttrValue(static_cast<int64_t>(v)) {}
   AttrValue(int64_t v) : kind_(Kind::Int), scalar_(v) {}

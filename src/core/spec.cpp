@@ -30,6 +30,9 @@ void append_text(std::string& out, const TensorSpec& spec) {
   append_text(out, spec.shape);
 }
 
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+
 size_t AttrValue::hash() const {
   size_t h = static_cast<size_t>(kind_) * 0x9e3779b97f4a7c15ull;
   auto mix = [&h](size_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15ull, h ^= h >> 29; };

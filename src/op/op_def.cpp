@@ -26,52 +26,56 @@ std::string dtype_set_text(DTypeSet set) {
   return out;
 }
 
-OpDef& OpDef::doc(std::string s) { return doc_ = std::move(s), *this; }
-OpDef& OpDef::example(std::string s) { return example_ = std::move(s), *this; }
+OpDef::OpDef(std::string_view name) : name_(name) {}
+OpDef::OpDef(const OpDef&) = default;
+OpDef::~OpDef() = default;
 
-OpDef& OpDef::in(std::string name, std::string doc, DTypeSet dtypes) {
+OpDef& OpDef::doc(std::string_view s) { return doc_ = s, *this; }
+OpDef& OpDef::example(std::string_view s) { return example_ = s, *this; }
+
+OpDef& OpDef::in(std::string_view name, std::string_view doc, DTypeSet dtypes) {
   order_.push_back(static_cast<int>(inputs_.size()));
-  inputs_.push_back({std::move(name), std::move(doc), dtypes});
+  inputs_.push_back({std::string(name), std::string(doc), dtypes});
   return *this;
 }
-OpDef& OpDef::in_optional(std::string name, std::string doc, DTypeSet dtypes) {
-  in(std::move(name), std::move(doc), dtypes);
+OpDef& OpDef::in_optional(std::string_view name, std::string_view doc, DTypeSet dtypes) {
+  in(name, doc, dtypes);
   inputs_.back().optional = true;
   return *this;
 }
-OpDef& OpDef::in_optional_list(std::string name, std::string doc, DTypeSet dtypes) {
-  in_list(std::move(name), std::move(doc), dtypes);
+OpDef& OpDef::in_optional_list(std::string_view name, std::string_view doc, DTypeSet dtypes) {
+  in_list(name, doc, dtypes);
   inputs_.back().optional = true;
   return *this;
 }
-OpDef& OpDef::in_list(std::string name, std::string doc, DTypeSet dtypes) {
+OpDef& OpDef::in_list(std::string_view name, std::string_view doc, DTypeSet dtypes) {
   variadic_ = static_cast<int>(inputs_.size());
-  in(std::move(name), std::move(doc), dtypes);
+  in(name, doc, dtypes);
   inputs_.back().variadic = true;
   return *this;
 }
 
-AttrDef& OpDef::add_attr(std::string name, AttrValue::Kind kind, std::string doc) {
+AttrDef& OpDef::add_attr(std::string_view name, AttrValue::Kind kind, std::string_view doc) {
   order_.push_back(~static_cast<int>(attrs_.size()));
   AttrDef a;
-  a.name = std::move(name);
+  a.name = name;
   a.kind = kind;
-  a.doc = std::move(doc);
+  a.doc = doc;
   a.keyword_only = keyword_;
   attrs_.push_back(std::move(a));
   return attrs_.back();
 }
-OpDef& OpDef::attr(std::string name, AttrValue otherwise, std::string doc) {
-  AttrDef& a = add_attr(std::move(name), otherwise.kind(), std::move(doc));
-  a.otherwise = std::move(otherwise);
+OpDef& OpDef::attr(std::string_view name, const AttrValue& otherwise, std::string_view doc) {
+  AttrDef& a = add_attr(name, otherwise.kind(), doc);
+  a.otherwise = otherwise;
   return *this;
 }
-OpDef& OpDef::attr_required(std::string name, AttrValue::Kind kind, std::string doc) {
-  add_attr(std::move(name), kind, std::move(doc)).required = true;
+OpDef& OpDef::attr_required(std::string_view name, AttrValue::Kind kind, std::string_view doc) {
+  add_attr(name, kind, doc).required = true;
   return *this;
 }
-OpDef& OpDef::attr_none(std::string name, AttrValue::Kind kind, std::string doc) {
-  add_attr(std::move(name), kind, std::move(doc)).nullable = true;
+OpDef& OpDef::attr_none(std::string_view name, AttrValue::Kind kind, std::string_view doc) {
+  add_attr(name, kind, doc).nullable = true;
   return *this;
 }
 OpDef& OpDef::keyword() {
@@ -85,12 +89,12 @@ OpDef& OpDef::dynamic() {
   dynamic_attrs_ = true;
   return attrs_.back().dynamic = true, *this;
 }
-OpDef& OpDef::out(std::string name, DTypeRule dtype, ShapeRule shape) {
-  outputs_.push_back({std::move(name), dtype, shape});
+OpDef& OpDef::out(std::string_view name, DTypeRule dtype, ShapeRule shape) {
+  outputs_.push_back({std::string(name), dtype, shape});
   return *this;
 }
-OpDef& OpDef::out(std::string name) {
-  outputs_.push_back({std::move(name), nullptr, nullptr});
+OpDef& OpDef::out(std::string_view name) {
+  outputs_.push_back({std::string(name), nullptr, nullptr});
   return *this;
 }
 OpDef& OpDef::infer(InferRule rule) { return infer_ = rule, *this; }
@@ -118,7 +122,7 @@ OpDef& OpDef::random() {
 }
 OpDef& OpDef::autocast(Autocast how) { return autocast_ = how, *this; }
 OpDef& OpDef::sbp(SbpRule rule) { return sbp_ = rule, *this; }
-OpDef& OpDef::no_sbp(std::string reason) { return no_sbp_reason_ = std::move(reason), *this; }
+OpDef& OpDef::no_sbp(std::string_view reason) { return no_sbp_reason_ = reason, *this; }
 OpDef& OpDef::flops(FlopsRule rule) { return flops_ = rule, *this; }
 
 OpDef& OpDef::grad(std::string_view saved, GradRule rule) {
@@ -126,16 +130,16 @@ OpDef& OpDef::grad(std::string_view saved, GradRule rule) {
   saved_ = saved;
   return *this;
 }
-OpDef& OpDef::no_grad(std::string reason) { return no_grad_reason_ = std::move(reason), *this; }
-OpDef& OpDef::onnx(std::string mapping) { return onnx_ = std::move(mapping), *this; }
-OpDef& OpDef::no_onnx(std::string reason) { return no_onnx_reason_ = std::move(reason), *this; }
+OpDef& OpDef::no_grad(std::string_view reason) { return no_grad_reason_ = reason, *this; }
+OpDef& OpDef::onnx(std::string_view mapping) { return onnx_ = mapping, *this; }
+OpDef& OpDef::no_onnx(std::string_view reason) { return no_onnx_reason_ = reason, *this; }
 OpDef& OpDef::method(bool yes) { return method_ = yes, *this; }
 OpDef& OpDef::internal() {
   internal_ = true;
   method_ = false;
   return *this;
 }
-OpDef& OpDef::file(std::string path) { return file_ = std::move(path), *this; }
+OpDef& OpDef::file(std::string_view path) { return file_ = path, *this; }
 
 int OpDef::attr_index(std::string_view name) const {
   for (size_t i = 0; i < attrs_.size(); ++i)

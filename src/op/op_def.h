@@ -111,27 +111,30 @@ enum class Autocast : uint8_t { Same, Lower, F32, Widest };  // what hw.amp does
 
 class OpDef {
  public:
-  explicit OpDef(std::string name) : name_(std::move(name)) {}
+  // Defined in op_def.cpp, as are the parts': else each op's file compiles them once more.
+  explicit OpDef(std::string_view name);
+  OpDef(const OpDef&);
+  ~OpDef();
 
   // -------- declaring; each call returns the declaration
-  OpDef& doc(std::string text);
-  OpDef& example(std::string python);  // runs as a test; `>>> ` lines with the expected output
-  OpDef& in(std::string name, std::string doc, DTypeSet dtypes = any_dtype);
-  OpDef& in_optional(std::string name, std::string doc, DTypeSet dtypes = any_dtype);
-  OpDef& in_list(std::string name, std::string doc, DTypeSet dtypes = any_dtype);
-  OpDef& in_optional_list(std::string name, std::string doc, DTypeSet dtypes = any_dtype);  // items may be None
+  OpDef& doc(std::string_view text);
+  OpDef& example(std::string_view python);  // runs as a test; `>>> ` lines with the expected output
+  OpDef& in(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
+  OpDef& in_optional(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
+  OpDef& in_list(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
+  OpDef& in_optional_list(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);  // items may be None
   /// An attribute with a default, whose type is that of the default. nullptr: see attr_none.
-  OpDef& attr(std::string name, AttrValue otherwise, std::string doc = "");
-  OpDef& attr_required(std::string name, AttrValue::Kind kind, std::string doc = "");
+  OpDef& attr(std::string_view name, const AttrValue& otherwise, std::string_view doc = "");
+  OpDef& attr_required(std::string_view name, AttrValue::Kind kind, std::string_view doc = "");
   /// An attribute of the given kind whose default is None.
-  OpDef& attr_none(std::string name, AttrValue::Kind kind, std::string doc = "");
+  OpDef& attr_none(std::string_view name, AttrValue::Kind kind, std::string_view doc = "");
   OpDef& keyword();  // the attribute declared last, and those after it, are keyword-only
   OpDef& varargs();  // the Ints attribute declared last may be spread over the positional arguments
   OpDef& or_text();  // the attribute declared last may also be a text
   OpDef& dynamic();  // the attribute declared last may change from call to call
-  OpDef& out(std::string name, DTypeRule dtype, ShapeRule shape);
+  OpDef& out(std::string_view name, DTypeRule dtype, ShapeRule shape);
   OpDef& infer(InferRule rule);  // instead of the rules in out(): for ops whose outputs depend on each other
-  OpDef& out(std::string name);  // with infer()
+  OpDef& out(std::string_view name);  // with infer()
   OpDef& promote(Promote how = Promote::Common);
   OpDef& view(ViewRule rule);
   OpDef& composite(Composite body);  // no kernel and no gradient of its own: written with other ops
@@ -139,16 +142,16 @@ class OpDef {
   OpDef& random();  // draws from a generator: adds the hidden attributes seed and draw, keyword generator
   OpDef& autocast(Autocast how);
   OpDef& sbp(SbpRule rule);
-  OpDef& no_sbp(std::string reason);
+  OpDef& no_sbp(std::string_view reason);
   OpDef& flops(FlopsRule rule);  // default: one per output element
   /// `saved` names the inputs and outputs that the rule reads: "x y". Nothing else is kept alive for it.
   OpDef& grad(std::string_view saved, GradRule rule);
-  OpDef& no_grad(std::string reason);
-  OpDef& onnx(std::string mapping);  // "Exp", or a formula in ONNX ops: "Sub(Exp(x), 1)"
-  OpDef& no_onnx(std::string reason);
+  OpDef& no_grad(std::string_view reason);
+  OpDef& onnx(std::string_view mapping);  // "Exp", or a formula in ONNX ops: "Sub(Exp(x), 1)"
+  OpDef& no_onnx(std::string_view reason);
   OpDef& method(bool yes);        // whether Tensor gets a method; default: yes if the first argument is a tensor
   OpDef& internal();              // not in the public namespace; named with a leading underscore or used by gradients
-  OpDef& file(std::string path);  // set by RegisterOp
+  OpDef& file(std::string_view path);  // set by RegisterOp
 
   // -------- reading
   const std::string& name() const { return name_; }
@@ -193,7 +196,7 @@ class OpDef {
   std::string problems() const;
 
  private:
-  AttrDef& add_attr(std::string name, AttrValue::Kind kind, std::string doc);
+  AttrDef& add_attr(std::string_view name, AttrValue::Kind kind, std::string_view doc);
 
   std::string name_, doc_, example_, file_, no_grad_reason_, no_sbp_reason_, onnx_, no_onnx_reason_, saved_;
   std::vector<InputDef> inputs_;
@@ -221,7 +224,7 @@ class OpDef {
 // ---------------------------------------------------------------- registry
 /// `static const RegisterOp op = OpDef("expm1")...;` registers at load time, with the path of the declaring file.
 struct RegisterOp {
-  RegisterOp(OpDef def, const char* file = __builtin_FILE());
+  RegisterOp(const OpDef& def, const char* file = __builtin_FILE());
 };
 
 const OpDef* find_op(std::string_view name);  // null if there is none

@@ -54,7 +54,8 @@ static std::vector<uint64_t> resolve_readers(std::string& saved, const std::vect
   return found;
 }
 
-RegisterOp::RegisterOp(OpDef def, const char* file) {
+RegisterOp::RegisterOp(const OpDef& declared, const char* file) {
+  OpDef def = declared;
   std::string_view path = file;
   size_t at = path.rfind("src/ops/");
   def.file_ = path.substr(at == std::string_view::npos ? 0 : at);
@@ -79,7 +80,7 @@ RegisterOp::RegisterOp(OpDef def, const char* file) {
     def.needs_attrs_ |= a.required;
   }
   std::string name = def.name_;
-  auto [entry, added] = ops().emplace(name, new OpDef(std::move(def)));
+  auto [entry, added] = ops().emplace(name, new OpDef(def));
   if (!added) bug("op '", name, "' is declared twice");
   if (!read_by.empty()) readers().emplace(entry->second, std::move(read_by));
 }
