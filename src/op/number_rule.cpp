@@ -95,7 +95,8 @@ void check_number_attrs(const InferCtx& c) {
       continue;
     }
     if (into == DType::Bool) {
-      check_runtime(value.f64() >= 0, name, " is ", value, ", which is no truth value. Give True or False.");
+      check_runtime(value.f64() >= 0 || rule == NumberRule::Wraps, name, " is ", value,
+                    ", which is no truth value. Give True or False.");
       continue;
     }
     if (!fits(value, into)) refuse(name, value, into);

@@ -17,7 +17,9 @@ static Dims shape_of(const InferCtx& c) {
 
 static const RegisterOp op =
     OpDef("index_fill")
-        .doc("Returns the input with the slices at the positions `index` along `dim` set to `value`.")
+        .doc(
+            "Returns the input with the slices at the positions `index` along `dim` set to `value`, which must fit its "
+            "dtype; fractions are cut off.")
         .in("input", "any shape")
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .in("index", "0-d or 1-d", index_types)
