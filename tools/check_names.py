@@ -16,7 +16,7 @@ MACHINE = [
     (re.compile(r"https?://[\w.-]*(" + "pypi|pythonhosted|deb" + r"\.)[\w.-]*"), "a package registry's host"),
 ]
 SNAKE = re.compile(r"^[a-z0-9_]+(-inl)?(\.[a-z0-9]+)*$")  # x-inl.h: Highway's name for "once per target"
-TORCHS_NAMES = ("python/headwater/nn/utils/",)  # packages whose names users know
+TORCHS_NAMES = ("python/headwater/nn/utils/", "python/headwater/optim/swa_utils.py")  # packages whose names users know
 NAMED_BY_OTHERS = {"CMakeLists.txt", "README.md", "RESULTS.md"}
 
 

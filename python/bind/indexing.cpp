@@ -161,6 +161,13 @@ Tensor without_leading_ones(const Tensor& v, int64_t ndim) {
   return drop ? reshape(v, Dims(std::span(v.shape().begin() + drop, v.shape().end()))) : v;
 }
 
+/// Whether several elements are one place in memory.
+bool is_expanded(const Tensor& x) {
+  for (size_t i = 0; i < x.shape().size(); ++i)
+    if (x.strides()[i] == 0 && x.shape()[i] > 1) return true;
+  return false;
+}
+
 /// How many axes the selection has.
 int64_t indexed_ndim(const Tensor& view, const Tensors& advanced) {
   int64_t most = 0, count = 0;
@@ -210,6 +217,11 @@ int index_set(PyObject* self, PyObject* key, PyObject* value) {
         Index index = parse(key, x);
         Tensor view = index.any_step || !index.any_advanced() ? view_of(x, index) : x;
         if (!index.any_advanced()) {
+          if (is_number(value) && is_expanded(view)) {  // one value for all is no question of order
+            static const Op fill{"fill_"};
+            fill.inplace({view, v});
+            return 0;
+          }
           copy.inplace({view, without_leading_ones(v, view.ndim())});
           return 0;
         }

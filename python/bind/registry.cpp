@@ -88,7 +88,7 @@ nb::dict describe(const OpDef& op) {
   d["signature"] = signature_text(op);
   d["kind"] = op.kind() == OpKind::Kernel ? "kernel" : op.kind() == OpKind::View ? "view" : "composite";
   d["promotes"] = op.promotion() == Promote::No ? "no" : op.promotion() == Promote::Common ? "common" : "floating";
-  d["numbers"] = std::string(number_rule_name(number_rule(op)));
+  d["numbers"] = std::string(number_rule_name(op.number_rule()));
   d["autocast"] = autocast[static_cast<int>(op.autocast())];
   d["inputs"] = inputs_of(op);
   d["attrs"] = attrs_of(op);

@@ -40,13 +40,8 @@ GradMeta& ensure_grad_meta(const Tensor& t) {
 
 bool is_leaf(const Tensor& t) {
   const GradMeta* m = grad_meta(t);
-  return !m || (!m->fn && (m->requires_grad || !requires_grad(t)));
-}
-
-bool gained_history(const Tensor& view, const ViewInfo& info) {
-  if (info.version == view.version() || view.dtype() != info.base.dtype()) return false;
-  const GradMeta* base = grad_meta(info.base);
-  return base && base->fn;
+  if (!m || m->requires_grad) return true;
+  return !m->fn && !(requires_grad(t) && m->view->version != t.version());
 }
 
 void set_requires_grad(const Tensor& t, bool yes) {

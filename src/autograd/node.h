@@ -80,7 +80,7 @@ struct GradMeta final : AutogradMeta {
 
 inline GradMeta* grad_meta(const Tensor& t) { return static_cast<GradMeta*>(t->autograd.get()); }
 GradMeta& ensure_grad_meta(const Tensor& t);
-/// Whether a view without history has one by a write to its base.
+/// Whether a view without history requires gradients by its base: one that was written to, or made a leaf, after the view was made.
 bool gained_history(const Tensor& view, const ViewInfo& info);
 inline bool requires_grad(const Tensor& t) {
   if (!t.defined()) return false;

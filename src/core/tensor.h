@@ -25,6 +25,8 @@ class Storage : public RefCounted {
   bool writable() const { return writable_; }
   uint32_t version() const { return version_; }
   void bump_version() { ++version_; }
+  /// For writes that were only written down, and then given up.
+  void restore_version(uint32_t version) { version_ = version; }
   /// Whether others can write here without a new version: the memory is theirs, or they were given its address.
   bool shared_outside() const { return deleter_ || lent_; }
   void lend() { ++lent_; }

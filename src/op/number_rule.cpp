@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "base/error.h"
 #include "core/range.h"
@@ -12,18 +11,6 @@
 #include "op/rules.h"
 
 namespace hw {
-
-static std::map<std::string, NumberRule, std::less<>>& rules() {
-  static std::map<std::string, NumberRule, std::less<>> all;
-  return all;
-}
-
-RegisterNumberRule::RegisterNumberRule(std::string_view op, NumberRule rule) { rules().emplace(op, rule); }
-
-NumberRule number_rule(const OpDef& op) {
-  auto found = rules().find(op.name());
-  return found == rules().end() ? NumberRule::Exact : found->second;
-}
 
 std::string_view number_rule_name(NumberRule rule) {
   constexpr std::string_view names[] = {"exact", "wraps", "compares", "stores", "bounds"};
@@ -52,8 +39,8 @@ void check_stored(std::string_view what, const Scalar& value, DType into) {
 
 /// The number at `at`, checked against the dtype in which the op computes.
 static void fit_number(const OpDef& op, std::span<Tensor> in, size_t at) {
-  const NumberRule rule = number_rule(op);
-  if (rule == NumberRule::Wraps || (op.promotion() == Promote::No && rule != NumberRule::Stores)) return;
+  const NumberRule rule = op.number_rule();
+  if (op.promotion() == Promote::No && rule != NumberRule::Stores) return;
   std::vector<TensorSpec> specs(in.size());
   for (size_t i = 0; i < in.size(); ++i)
     if (in[i].defined()) specs[i] = in[i].spec();
@@ -73,10 +60,10 @@ static void fit_number(const OpDef& op, std::span<Tensor> in, size_t at) {
   }
 }
 
-void fit_numbers(const OpDef& op, std::span<Tensor> in) {
+void number_detail::fit(const OpDef& op, std::span<Tensor> in) {
   for (size_t i = 0; i < in.size(); ++i) {
     const Tensor& t = in[i];
-    if (!t.defined() || !t->wrapped || in.size() == 1 || is_abstract(t)) continue;
+    if (!t.defined() || !t->wrapped || is_abstract(t)) continue;
     if (op.promotion() == Promote::No && i == 0) continue;
     if (t.dtype() == DType::I64) {
       const int64_t v = *static_cast<const int64_t*>(t.data());
@@ -99,7 +86,7 @@ void check_number_attrs(const InferCtx& c) {
     const std::string& name = c.op.attrs()[i].name;
     check_runtime(value.kind() != Scalar::Kind::Complex || value.c128().imag() == 0, name, " is ", value,
                   ": complex numbers are not implemented here. Multiply a tensor by it first.");
-    const NumberRule rule = number_rule(c.op);
+    const NumberRule rule = c.op.number_rule();
     if (rule == NumberRule::Bounds) {  // min_val, max_val
       const bool beyond =
           is_integral(into) && (name.starts_with("max") ? value.f64() < static_cast<double>(least(into))
@@ -108,7 +95,8 @@ void check_number_attrs(const InferCtx& c) {
       continue;
     }
     if (into == DType::Bool) {
-      check_runtime(value.f64() >= 0, name, " is ", value, ", which is no truth value. Give True or False.");
+      check_runtime(value.f64() >= 0 || rule == NumberRule::Wraps, name, " is ", value,
+                    ", which is no truth value. Give True or False.");
       continue;
     }
     if (!fits(value, into)) refuse(name, value, into);

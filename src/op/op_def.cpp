@@ -99,6 +99,7 @@ OpDef& OpDef::out(std::string_view name) {
 }
 OpDef& OpDef::infer(InferRule rule) { return infer_ = rule, *this; }
 OpDef& OpDef::promote(Promote how) { return promote_ = how, *this; }
+OpDef& OpDef::numbers(NumberRule rule) { return numbers_ = rule, *this; }
 OpDef& OpDef::view(ViewRule rule) {
   kind_ = OpKind::View;
   view_ = rule;

@@ -106,6 +106,14 @@ struct OutputDef {
 };
 
 enum class OpKind : uint8_t { Kernel, View, Composite };
+/// What an op does with a Python number that its dtype cannot hold (`op/number_rule.h` keeps the rules).
+enum class NumberRule : uint8_t {
+  Exact,     // refused (floor_divide, maximum): what an op does that declares nothing
+  Wraps,     // taken modulo 2^n, as every integer result of the op is (add, mul, bitwise_and)
+  Compares,  // greater or less than every element (eq, lt)
+  Stores,    // ends up in the result (fill_, where, scatter): must fit as in torch, where fractions are cut off
+  Bounds,    // as an attribute: a bound beyond the range never binds (hardtanh)
+};
 enum class Promote : uint8_t { No, Common, Floating };       // Floating: integers and bool become the default dtype
 enum class Autocast : uint8_t { Same, Lower, F32, Widest };  // what hw.amp does to the floating inputs
 
@@ -136,6 +144,7 @@ class OpDef {
   OpDef& infer(InferRule rule);  // instead of the rules in out(): for ops whose outputs depend on each other
   OpDef& out(std::string_view name);  // with infer()
   OpDef& promote(Promote how = Promote::Common);
+  OpDef& numbers(NumberRule rule);
   OpDef& view(ViewRule rule);
   OpDef& composite(Composite body);  // no kernel and no gradient of its own: written with other ops
   OpDef& inplace();                  // x.op_() exists: output 0 has the shape of input 0
@@ -164,6 +173,7 @@ class OpDef {
   const std::vector<int>& order() const { return order_; }
   OpKind kind() const { return kind_; }
   Promote promotion() const { return promote_; }
+  NumberRule number_rule() const { return numbers_; }
   Autocast autocast() const { return autocast_; }
   bool is_random() const { return random_; }
   bool has_inplace() const { return inplace_; }
@@ -206,6 +216,7 @@ class OpDef {
   Attrs defaults_;  // filled by RegisterOp
   OpKind kind_ = OpKind::Kernel;
   Promote promote_ = Promote::No;
+  NumberRule numbers_ = NumberRule::Exact;
   Autocast autocast_ = Autocast::Same;
   bool random_ = false, inplace_ = false, internal_ = false, method_ = true, keyword_ = false, dynamic_attrs_ = false,
        needs_attrs_ = false;

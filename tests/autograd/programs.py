@@ -71,7 +71,6 @@ class Drawing:
         rng = np.random.default_rng(seed)
         self.program.leaves = [rng.uniform(-0.9, 0.9, self.r.choice(SHAPES[1:])) for _ in range(3)]
         self.values = [torch.tensor(x, requires_grad=True) for x in self.program.leaves]
-        self.expanded: set[int] = set()  # views of expanded tensors
 
     def view(self, i: int) -> Step:
         r, x = self.r, self.values[i]
@@ -157,8 +156,6 @@ class Drawing:
             else:
                 if i < 3 and self.r.random() < 0.8:  # a leaf: an error, mostly
                     continue
-                if i in self.expanded and self.values[i].numel() < 2:
-                    continue  # a known limit: one element of an expanded tensor written to; its gradient is refused
                 step = self.inplace(i)
             if step.name == "cumsum":
                 step.args = (0,)
@@ -166,8 +163,6 @@ class Drawing:
                 apply(torch, step, self.values)
             except (RuntimeError, IndexError):
                 step.fails = True
-            if not step.fails and (step.name == "expand" or step.operands[0] in self.expanded):
-                self.expanded.add(len(self.values) - 1)
             self.program.steps.append(step)
         return self.program
 

@@ -231,3 +231,142 @@ def test_second_order_through_a_write_to_a_view_that_saves_its_result():
 
     for a, b in zip(second(hw), second(torch), strict=True):
         torch.testing.assert_close(torch.tensor(a), torch.tensor(b))
+
+
+def pairs(m, x):
+    return m.view_as_complex(x.reshape(2, 2))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, z, c: z.mul_(3),  # the base is written to, the view sees it
+        lambda m, z, c: c.mul_(2 + 1j),  # and the other way round
+        lambda m, z, c: c[1].mul_(1j),
+        lambda m, z, c: c.imag.mul_(5),
+        lambda m, z, c: (z[0].mul_(2), c.real.add_(z.detach()[1]), z.mul_(z.detach().clone())),
+        lambda m, z, c: c.copy_(c * 2j + 1),
+    ],
+)
+def test_complex_views_of_real_memory(change):
+    def f(m, x):
+        z = x * 1
+        c = pairs(m, z)
+        change(m, z, c)
+        return z.reshape(-1) * m.arange(1.0, 5.0) + (c * c).imag.sum() * 2
+
+    both(f, (4,))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, z, r: z.mul_(3j),
+        lambda m, z, r: r.mul_(3),
+        lambda m, z, r: r[0, 1].mul_(4),
+        lambda m, z, r: (z[1:].mul_(1 - 2j), r[:, 0].mul_(2), z.add_(z.detach().clone())),
+        lambda m, z, r: z.imag.mul_(m.tensor([2.0, 3.0])),
+    ],
+)
+def test_real_views_of_complex_memory(change):
+    def f(m, x):
+        z = pairs(m, x) * 1
+        r = m.view_as_real(z)
+        change(m, z, r)
+        return (r * m.arange(1.0, 5.0).reshape(2, 2)).sum() + (z * z).imag.sum() + z.real.sum()
+
+    both(f, (4,))
+
+
+def test_complex_views_of_plain_memory_gain_history():
+    for m in (hw, torch):
+        leaf, base, sums = m.ones(4, requires_grad=True), m.zeros(4), m.zeros(2, dtype=m.complex64)
+        view, parts = m.view_as_complex(base.reshape(2, 2)), m.view_as_real(sums)
+        base.add_(leaf * 3)
+        sums.add_(view * (1 + 1j))
+        assert view.requires_grad and not view.is_leaf and parts.requires_grad and not parts.is_leaf
+        (parts * m.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+        assert leaf.grad.tolist() == [9, 3, 21, 3]
+
+
+def test_second_order_through_complex_views():
+    def grads(m):
+        x = m.linspace(0.5, 2.0, 4).requires_grad_()
+        z = x * 1
+        c = pairs(m, z)
+        c.mul_(c.detach() + 1j)
+        z.mul_(x)
+        (first,) = m.autograd.grad((z * z).sum() + c.real.pow(3).sum(), x, create_graph=True)
+        (second,) = m.autograd.grad((first * first).sum(), x)
+        return first.tolist(), second.tolist()
+
+    for a, b in zip(grads(hw), grads(torch), strict=True):
+        torch.testing.assert_close(torch.tensor(a), torch.tensor(b))
+
+
+def test_views_as_bytes_stay_without_history():
+    for m in (hw, torch):
+        leaf, base = m.ones(4, requires_grad=True), m.zeros(4)
+        view = base.view(m.int32)
+        base.add_(leaf)
+        assert not view.requires_grad and view.grad_fn is None
+        view.add_(1)
+        base.sum().backward()
+        assert leaf.grad.tolist() == [1] * 4
+
+
+def test_a_view_of_what_becomes_a_leaf_later():
+    for m in (hw, torch):
+        base, whole = m.zeros(4), m.zeros(4)
+        view, nested, other = base[:2], base[1:][:1], whole.detach()[:2]
+        base.requires_grad_()
+        whole.requires_grad_()
+        assert view.requires_grad and nested.requires_grad and not other.requires_grad
+        assert view.is_leaf and view.grad_fn is None
+        (view * 2).sum().backward()  # the view was made before there was a history
+        assert base.grad is None
+        with m.no_grad():
+            base.add_(1)
+        assert view.requires_grad and not view.is_leaf
+        view.sum().backward()
+        assert base.grad.tolist() == [1, 1, 0, 0]
+        with pytest.raises(RuntimeError, match="leaf"):
+            view.add_(1)
+
+
+def test_expanded_memory_written_by_a_part_has_a_gradient():
+    def first_column(m, x):
+        z = x * 2
+        e = z.expand(3, 4)
+        e[:, :1].mul_(3)
+        return e * m.arange(12.0).reshape(3, 4) + z
+
+    def element(m, x):
+        z = x * 2
+        e = z.expand(3, 4)
+        e[0, 0].mul_(5)
+        return e * m.arange(12.0).reshape(3, 4) + z.exp()
+
+    def windows(m, x):
+        z = x * 2
+        e = z.as_strided((4, 3), (1, 1))
+        z[1:3].mul_(5)
+        return e * m.arange(12.0).reshape(4, 3)
+
+    both(first_column, (3, 1))
+    both(element, (3, 1))
+    both(windows, (6,))
+
+
+def test_one_number_fills_expanded_memory():
+    for m in (hw, torch):
+        x = m.zeros(3, 1)
+        x.expand(3, 4)[0] = 5
+        assert x.flatten().tolist() == [5, 0, 0]
+        for value in (m.ones(4), m.tensor(6.0)):
+            with pytest.raises(RuntimeError, match="clone"):
+                x.expand(3, 4)[0] = value
+        z = m.ones(3, 1, requires_grad=True) * 1
+        with pytest.raises(RuntimeError, match="clone"):
+            z.expand(3, 4)[1] = 2.0
+            z.sum().backward()

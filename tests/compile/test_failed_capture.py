@@ -103,3 +103,74 @@ def test_writes_without_history_are_captured_as_before():
         return view.sum() * x
 
     assert f(hw.ones(1)).item() == 12 and buffer.tolist() == [1, 1, 1] and z.tolist() == [6, 6, 6]
+
+
+def test_versions_are_as_before_a_failure():
+    w = hw.ones(3, requires_grad=True)
+    buffer, argument = hw.ones(3), hw.ones(3)
+    loss = (w * buffer * argument).sum()  # keeps what the capture writes to
+
+    @hw.compile
+    def f(x):
+        buffer.mul_(2)
+        x.mul_(2)
+        buffer.add_(1)
+        raise GivenUp
+
+    with pytest.raises(GivenUp):
+        f(argument)
+    loss.backward()
+    assert w.grad.tolist() == [1, 1, 1]
+
+
+def test_a_run_raises_the_version_once():
+    w, buffer = hw.ones(3, requires_grad=True), hw.ones(3)
+
+    @hw.compile
+    def f(x):
+        buffer.add_(x)
+        return buffer * 1
+
+    loss = (w * buffer).sum()
+    f(hw.ones(3))
+    with pytest.raises(RuntimeError, match="changed in place since: it is at version 1, saved at version 0"):
+        loss.backward()
+    loss = (w * buffer).sum()
+    f(hw.ones(3))
+    with pytest.raises(RuntimeError, match="version 2, saved at version 1"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("which", ["cond", "while_loop"])
+def test_an_error_of_a_branch_is_not_for_the_function_to_catch(which):
+    y = hw.ones(3)
+
+    def branch(x):
+        y.add_(1)
+        raise GivenUp("no")
+
+    @hw.compile
+    def f(x):
+        try:
+            if which == "cond":
+                hw.cond(x.sum() > 0, branch, lambda x: x, (x,))
+            else:
+                hw.while_loop(lambda x: x.sum() < 3, branch, (x,))
+        except GivenUp:
+            pass
+        return y * x
+
+    with pytest.raises(hw.CompileError, match=f"catches an error that was raised inside of hw.{which}: GivenUp: no.*depends on data"):
+        f(hw.ones(3))
+    assert y.tolist() == [1, 1, 1]
+
+
+def test_a_branch_may_catch_its_own_errors():
+    def branch(x):
+        try:
+            raise GivenUp
+        except GivenUp:
+            return x * 2
+
+    f = hw.compile(lambda x: hw.cond(x.sum() > 0, branch, lambda x: x, (x,)))
+    assert f(hw.ones(2)).tolist() == [2, 2] and f(-hw.ones(2)).tolist() == [-1, -1]

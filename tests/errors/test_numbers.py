@@ -135,6 +135,9 @@ STORED: list[tuple[Callable, type[Exception]]] = [
     (lambda m: m.linspace(0, 300, 4, dtype=m.uint8), RuntimeError),
     (lambda m: m.masked_fill(m.ones(2, dtype=m.float16), m.tensor([True, False]), -1e9), RuntimeError),
     (lambda m: u8(m) ** 256, RuntimeError),
+    (lambda m: m.index_fill(u8(m), 0, m.tensor([0]), m.tensor(300)), RuntimeError),
+    (lambda m: u8(m).index_fill_(0, m.tensor([0]), m.tensor(float("nan"))), RuntimeError),
+    (lambda m: m.index_fill(m.ones(2).to(m.float16), 0, m.tensor([0]), m.tensor(1e5)), RuntimeError),
     (lambda m: m.addcmul(u8(m), u8(m), u8(m), value=300), RuntimeError),
     (lambda m: m.index_add(u8(m), 0, m.tensor([0]), u8(m)[:1], alpha=300), RuntimeError),
     (lambda m: m.nn.functional.threshold(u8(m), 3, 300), RuntimeError),
@@ -158,6 +161,7 @@ def test_fractions_are_cut_off_as_in_torch() -> None:
         x = u8(m)
         x[0] = 1.5
         assert x.fill_(2.9).tolist() == [2] * 3 and m.masked_fill(u8(m), u8(m) > 44, 1.5).tolist() == [44, 1, 3]
+        assert m.index_fill(u8(m), 0, m.tensor([0]), m.tensor(1.5)).tolist() == [1, 50, 3]
 
 
 def test_comparisons_with_numbers_beyond_the_range() -> None:
@@ -191,3 +195,25 @@ def test_one_number_of_linspace_is_the_first() -> None:
     assert hw.topk(hw.tensor(2.5), 0).values.item() == torch.topk(torch.tensor(2.5), 0).values.item() == 2.5
     with pytest.raises(ValueError, match="beyond the 0 elements"):
         hw.as_strided(hw.empty(0), (), ())
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_written() -> None:
+    x = u8(hw)
+    with pytest.raises(RuntimeError, match="index_fill.*value 300 does not fit uint8"):
+        x.index_fill_(0, hw.tensor([0]), hw.tensor(300))
+    assert x.tolist() == u8(hw).tolist()
+    f = hw.compile(lambda t, v: t.index_fill(0, hw.tensor([1]), v))
+    assert f(x, hw.tensor(255)).tolist() == [44, 255, 3]
+    with pytest.raises(RuntimeError, match="value 256 does not fit uint8"):
+        f(x, hw.tensor(256))
+
+
+@pytest.mark.parametrize("alpha", [-1, 2, 0, True])
+def test_the_factor_of_truth_values_is_one(alpha: Any) -> None:
+    for a, b in ((True, True), (True, False), (False, True), (False, False)):
+        results = [(m.add(m.tensor([a]), m.tensor([b]), alpha=alpha).tolist(), m.tensor([a]).add_(m.tensor([b]), alpha=alpha).tolist()) for m in (hw, torch)]
+        assert results[0] == results[1]
+        x, y = hw.tensor([a]), hw.tensor([b])
+        assert hw.compile(lambda x, y: ~hw.add(x, y, alpha=alpha))(x, y).tolist() == [not v for v in results[0][0]]
+    with pytest.raises(RuntimeError, match="cannot be subtracted"):
+        hw.sub(hw.tensor([True]), hw.tensor([True]), alpha=alpha)

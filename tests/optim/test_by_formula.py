@@ -13,6 +13,8 @@ CASES = [
     ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-4, "weight_decay": 0.1, "maximize": True}),
     ("Adamax", {}),
     ("Adamax", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1, "maximize": True}),
+    ("ASGD", {}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 4, "weight_decay": 0.1, "maximize": True}),
     ("NAdam", {}),
     ("NAdam", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1, "momentum_decay": 0.1}),
     ("NAdam", {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True}),
@@ -46,7 +48,7 @@ def test_same_as_torch_and_resumes(name, options):
     resumed.load_state_dict(copy.deepcopy(mine.state_dict()))
     steps(ours, theirs, resumed, torchs, 10, 2)
     for p, q in zip(ours, theirs):
-        tolerance = 1e-6 if name == "NAdam" else 1e-9  # torch keeps NAdam's product of momenta in float32
+        tolerance = 1e-6 if name in ("NAdam", "ASGD") else 1e-9  # torch keeps NAdam's product of momenta in float32, and ASGD's rates
         np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=tolerance, atol=tolerance)
 
 
@@ -70,3 +72,42 @@ def test_bad_options_name_their_value():
                        (lambda: hw.optim.Adamax(w, betas=(1, 0)), "betas")):
         with pytest.raises(ValueError, match=text):
             make()
+
+
+MATRIX_CASES = [
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.3, "beta2_decay": -0.5, "eps": (1e-6, 0.1), "d": 1.5, "weight_decay": 0.1, "maximize": True}),
+    ("Muon", {}),
+    ("Muon", {"lr": 0.05, "weight_decay": 0.3, "momentum": 0.8, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
+    ("Muon", {"lr": 0.05, "ns_steps": 3, "adjust_lr_fn": "spectral_unclamped"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), MATRIX_CASES, ids=lambda v: v if isinstance(v, str) else "-".join(v))
+def test_matrix_optimisers_are_torchs(name, options):
+    rng = np.random.default_rng(0)
+    shapes = ((7, 5), (3, 9)) if name == "Muon" else ((7, 5), (), (40,), (2, 3, 4))
+    values = [np.asarray(rng.standard_normal(shape)) for shape in shapes]
+    ours, theirs = [hw.tensor(v).requires_grad_() for v in values], [torch.tensor(v, requires_grad=True) for v in values]
+    mine, torchs = getattr(hw.optim, name)(ours, **options), getattr(torch.optim, name)(theirs, **options)
+    steps(ours, theirs, mine, torchs, 10, 1)
+    resumed = getattr(hw.optim, name)(ours, **options)
+    resumed.load_state_dict(copy.deepcopy(mine.state_dict()))
+    steps(ours, theirs, resumed, torchs, 10, 2)
+    # Muon's directions are bfloat16; Adafactor's factors have dtype float32 in torch where the parameter is float64.
+    tolerance = 2e-2 if name == "Muon" else 1e-6
+    for p, q in zip(ours, theirs):
+        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=tolerance, atol=tolerance)
+
+
+def test_muon_makes_steps_orthogonal_and_refuses_vectors():
+    w = hw.tensor(np.random.default_rng(0).standard_normal((6, 4))).float().requires_grad_()
+    before = w.detach().clone()
+    w.grad = hw.tensor(np.random.default_rng(1).standard_normal((6, 4))).float()
+    hw.optim.Muon([w], lr=1.0, weight_decay=0).step()
+    singular = np.linalg.svd((before - w.detach()).numpy())[1] / np.sqrt(6 / 4)
+    assert 0.6 < singular.min() and singular.max() < 1.3
+    with pytest.raises(ValueError, match=r"2-d parameters, got one of shape \[3\]"):
+        hw.optim.Muon([hw.ones(3, requires_grad=True)])
+    with pytest.raises(ValueError, match="adjust_lr_fn must be one of"):
+        hw.optim.Muon([w], adjust_lr_fn="best")

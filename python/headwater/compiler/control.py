@@ -72,6 +72,13 @@ def _all_inputs(first: list[Tensor], *nested: _Nested) -> list[Tensor]:
 def _captured_cond(
     session: Any, pred: Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Tensor]
 ) -> Any:
+    with session.undecided("hw.cond"):
+        return _both_branches(session, pred, true_fn, false_fn, operands)
+
+
+def _both_branches(
+    session: Any, pred: Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Tensor]
+) -> Any:
     flag = pred.detach().reshape(()) if pred.dtype == hw.bool else pred.detach().reshape(()) != 0
     with hw.no_grad():
         yes = _Nested(session, true_fn, operands, "true branch", own=True)
@@ -149,7 +156,7 @@ def while_loop(
     differentiable = hw.is_grad_enabled()
     if differentiable:
         _refuse_gradients(values)
-    with hw.no_grad():
+    with session.undecided("hw.while_loop"), hw.no_grad():
         values = tuple(v.contiguous() for v in values)
         test = _Nested(session, lambda *v: _flag(cond_fn(*v)), values, "condition")
         turn = _Nested(session, lambda *v: _carried(body_fn(*v), values), values, "body")

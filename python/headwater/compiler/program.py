@@ -269,6 +269,7 @@ def _captured(
     outputs: list[Tensor] = []
     with session.capturing(symbols):
         result = function(*call_args, **call_kwargs)
+        session.check_decided()
         tree = _slots(result, outputs)
         plan = _differentiate(session, outputs) if hw.is_grad_enabled() else None
         _register(native, outputs, plan)

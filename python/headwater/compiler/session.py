@@ -34,6 +34,7 @@ class Session:
         self.host: list[tuple[Callable[[], Any], Callable[[], Any] | None]] = []
         self._undo: list[Callable[[], Any]] = []
         self._on_failure: list[Callable[[], Any]] = []
+        self._undecided: tuple[str, BaseException] | None = None
         self._active = False
         self._eager = False  # inside of eagerly()
 
@@ -69,6 +70,25 @@ class Session:
 
     def on_failure(self, undo: Callable[[], Any]) -> None:
         self._on_failure.append(undo)
+
+    @contextlib.contextmanager
+    def undecided(self, what: str) -> Iterator[None]:
+        """Around functions of which only the data says whether they run. An error inside ends the capture even if the user's code
+        catches it: a run could not tell whether it would have been raised."""
+        try:
+            yield
+        except BaseException as error:
+            self._undecided = self._undecided or (what, error)
+            raise
+
+    def check_decided(self) -> None:
+        if self._undecided is None:
+            return
+        what, error = self._undecided
+        raise CompileError(
+            f"the compiled function catches an error that was raised inside of {what}: {type(error).__name__}: {error}. Whether it is "
+            f"raised depends on data, so a program cannot do the same. Catch it inside of the function given to {what}, or avoid it"
+        ) from error
 
     @contextlib.contextmanager
     def eagerly(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Optimisers written with tensor operators, one parameter after the other: Adadelta, Adamax, NAdam, RAdam, Rprop.
+"""Optimisers written with tensor operators, one parameter after the other: Adadelta, Adamax, ASGD, NAdam, RAdam, Rprop.
 
 They have no fused kernel, and hw.compile refuses their steps: the number of the step is part of the formula.
 """
@@ -17,6 +17,7 @@ from .optimizer import Closure, Optimizer, Params, state_like
 
 class _ByFormula(Optimizer):
     _states: tuple[str, ...] = ()
+    _decays = True  # weight decay is what all of them do first
 
     def __init__(self, params: Params, defaults: dict[str, Any], given: dict[str, Any]) -> None:
         options.at_least_zero(**{n: defaults[n] for n in ("lr", "eps", "weight_decay", "momentum_decay") if n in defaults})
@@ -42,7 +43,7 @@ class _ByFormula(Optimizer):
                         state.update(self._start(param, group), step=0)
                     state["step"] += 1
                     grad = -grad if group["maximize"] else grad
-                    decay = group.get("weight_decay", 0)
+                    decay = group.get("weight_decay", 0) if self._decays else 0
                     if decay and group.get("decoupled_weight_decay"):
                         param.mul_(1 - group["lr"] * decay)
                     elif decay:
@@ -97,6 +98,29 @@ class Adamax(_ByFormula):
         first.lerp_(grad, 1 - b1)
         largest.copy_(hw.maximum(largest * b2, grad.abs() + group["eps"]))
         param.sub_(first / largest * (group["lr"] / (1 - b1 ** state["step"])))
+
+
+class ASGD(_ByFormula):
+    """SGD with a decreasing rate, which keeps the average of its parameters in `ax` (Polyak and Juditsky, 1992)."""
+
+    _states = ("ax",)
+
+    def __init__(self, params: Params, lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+                 weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+                 capturable: bool = False) -> None:
+        super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay},
+                         {"foreach": foreach, "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
+
+    def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+        return {**super()._start(param, group), "eta": float(group["lr"]), "mu": 1.0}
+
+    def _update(self, param: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        step, average, decay = state["step"], state["ax"], group["lambd"]
+        eta, mu = float(state["eta"]), float(state["mu"])
+        param.mul_(1 - decay * eta).sub_(grad * eta)
+        average.lerp_(param, mu)
+        state["eta"] = group["lr"] / (1 + decay * group["lr"] * step) ** group["alpha"]
+        state["mu"] = 1 / max(1, step - group["t0"])
 
 
 class NAdam(_ByFormula):

@@ -30,6 +30,7 @@ void Capture::enter() {
 }
 
 void Capture::resume() {
+  for (Raised& r : raised_) r.before += r.storage->version() - r.paused;  // these writes took place
   active_ = true;
   capture_before_ = std::exchange(t_capture, this);
   interpreter_before_ = set_thread_interpreter(this);
@@ -40,6 +41,7 @@ void Capture::resume() {
 }
 
 void Capture::pause() {
+  for (Raised& r : raised_) r.paused = r.storage->version();
   active_ = false;
   t_capture = capture_before_;
   set_thread_interpreter(interpreter_before_);
@@ -56,6 +58,12 @@ void Capture::leave() {
     g.after = g.written ? std::exchange(m.grad, g.before) : m.grad;
   }
   restore_history();
+  for (Whole& w : wholes_) {
+    w.written = w.tensor.version() != w.version;
+    w.tensor->storage->restore_version(w.version);
+  }
+  for (const Raised& r : raised_) r.storage->restore_version(r.before);
+  raised_.clear();
 }
 
 Capture::Geometry Capture::geometry_of(const Tensor& t) { return {t.shape(), t.strides(), t.offset(), t.dtype()}; }
@@ -191,6 +199,7 @@ ValueId Capture::value_of(const Tensor& t) {
 void Capture::write(const Tensor& t, ValueId value) {
   value_of(t);
   Memory& m = memory_of(t);
+  if (m.source != kNone && !m.written) raised_.push_back({t->storage, t.version(), t.version()});
   Geometry g = geometry_of(t), base = geometry_of(m.base);
   if (g == base) {
     m.value = value;

@@ -199,7 +199,14 @@ class Capture final : public EagerInterpreter, public GradJournal, public LocalR
     bool requires_after = false, rewritten = false;  // set by leave()
   };
 
+  /// Memory from outside that was written to while capturing, which wrote nothing.
+  struct Raised {
+    Ref<Storage> storage;
+    uint32_t before, paused;  // versions: at the first write, and when the capture was last paused
+  };
+
   Graph graph_;
+  std::vector<Raised> raised_;
   std::unordered_map<Storage*, Memory> memories_;
   std::unordered_map<std::string, ValueId> constants_;
   std::unordered_map<Storage*, bool> noted_constants_;

@@ -175,7 +175,6 @@ void Capture::finish() {
     if (a.kind != b.kind) return a.kind < b.kind;
     return a.kind == GraphResult::Kind::Update && a.source < b.source;
   });
-  for (Whole& w : wholes_) w.written = w.tensor.version() != w.version;
   settle_gradients();
   settle_flags();
   given_.clear();

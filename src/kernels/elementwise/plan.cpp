@@ -49,6 +49,8 @@ static const ElementwiseEntry* choose_loop(const KernelRequest& request, FindLoo
 static std::string_view functor_of(const KernelRequest& request) {
   const DType d = request.compute;
   const std::string_view name = functor_name(request.op, request.attrs);
+  if (name == "add_scaled" && d == DType::Bool && request.attrs[0].f64() != 0)
+    return "add";  // any factor but 0 is True
   // Shorter polynomials where the result is rounded to 16 bits.
   if (request.op == "gelu" && is_reduced(request.outputs[0].dtype))
     return name == "gelu" ? "gelu_16bit" : "gelu_tanh_16bit";

@@ -1,6 +1,7 @@
 // Writing to indexed places (index_put_, index_add, index_copy, index_fill): one element at a time, later ones win.
 #include <cstring>
 
+#include "core/range.h"
 #include "core/tensor.h"
 
 #include "base/thread_team.h"
@@ -29,16 +30,27 @@ class ReferenceIndexPut final : public Kernel {
     convert_ = find_convert(from_, y_.dtype);
     copy_ = find_convert(x_.dtype, y_.dtype);
   }
+  /// The value, one for all places, is refused if the dtype cannot hold it.
+  void refuse_what_does_not_fit() { must_fit_ = from_ != y_.dtype && from_ != DType::Bool; }
   size_t scratch_bytes() const override { return plan_.scratch_bytes(); }
 
   void run(const KernelArgs& args) const override {
     auto* offsets = static_cast<int64_t*>(args.scratch);
     if (args.inputs[0] != args.outputs[0]) copy_input(args);
-    if (!index_offsets(plan_, args, offsets)) return;
+    if (!index_offsets(plan_, args, offsets) || (must_fit_ && !value_fits(args))) return;
     visit_dtype(y_.dtype, [&]<class T>(Type<T>) { write<T>(args, offsets); });
   }
 
  private:
+  bool value_fits(const KernelArgs& args) const {
+    const Scalar value = load_scalar(args.inputs[values_], from_);
+    if (fits(value, y_.dtype)) return true;
+    const std::string_view into = dtype_name(y_.dtype);
+    args.status->report("RuntimeError: value %g does not fit %.*s", value.c128().real(), static_cast<int>(into.size()),
+                        into.data());
+    return false;
+  }
+
   void copy_input(const KernelArgs& args) const {
     const int64_t from = dtype_size(x_.dtype), to = dtype_size(y_.dtype);
     const char* x = static_cast<const char*>(args.inputs[0]);
@@ -96,6 +108,7 @@ class ReferenceIndexPut final : public Kernel {
   Scalar alpha_;
   TensorSpec x_, y_;
   DType from_;
+  bool must_fit_ = false;
   ConvertFn convert_, copy_;
 };
 
@@ -123,7 +136,9 @@ std::unique_ptr<Kernel> prepare_index_copy(const KernelRequest& r, std::string&)
 }
 /// index_fill(x, index, value; dim): the value is a 0-d tensor.
 std::unique_ptr<Kernel> prepare_index_fill(const KernelRequest& r, std::string&) {
-  return std::make_unique<ReferenceIndexPut>(r, along_dim(r, r.inputs[2], true), How::Copy, 2, Scalar(1));
+  auto kernel = std::make_unique<ReferenceIndexPut>(r, along_dim(r, r.inputs[2], true), How::Copy, 2, Scalar(1));
+  kernel->refuse_what_does_not_fit();
+  return kernel;
 }
 
 const RegisterKernel index_put({"index_put_", "reference", DeviceType::CPU, kReferencePriority, &prepare_index_put});

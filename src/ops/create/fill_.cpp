@@ -3,7 +3,6 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -17,6 +16,7 @@ static const RegisterOp op = OpDef("fill_")
                                  .doc("Sets every element of `input` to `value`. Returns `input`.")
                                  .in("input", "any shape; overwritten")
                                  .in("value", "a number or a 0-d tensor")
+                                 .numbers(NumberRule::Stores)
                                  .out("y", dtype::same, shape_of)
                                  .flops(cost::bandwidth_bound)
                                  .sbp(sbp::elementwise)
@@ -26,6 +26,5 @@ static const RegisterOp op = OpDef("fill_")
                                          if (g.needs(1)) g.dx(1, sum(g.dy()));
                                        })
                                  .onnx("ConstantOfShape");
-static const RegisterNumberRule numbers{"fill_", NumberRule::Stores};
 
 }  // namespace hw

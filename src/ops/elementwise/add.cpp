@@ -3,7 +3,6 @@
 #include "core/range.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -22,6 +21,7 @@ static const RegisterOp op = OpDef("add")
                                  .attr("alpha", Scalar(1), "factor of other")
                                  .keyword()
                                  .promote()
+                                 .numbers(NumberRule::Wraps)
                                  .out("y", add_dtype, shape::broadcast)
                                  .inplace()
                                  .autocast(Autocast::Widest)
@@ -34,6 +34,5 @@ static const RegisterOp op = OpDef("add")
                                          g.dx(1, (alpha == Scalar(1) ? g.dy() : g.dy() * alpha));
                                        })
                                  .onnx("Add");
-static const RegisterNumberRule numbers{"add", NumberRule::Wraps};
 
 }  // namespace hw

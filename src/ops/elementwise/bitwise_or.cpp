@@ -1,5 +1,4 @@
 // bitwise_or: the or of the bits.
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -9,11 +8,11 @@ static const RegisterOp op = OpDef("bitwise_or")
                                  .in("input", "any shape", integral | boolean)
                                  .in("other", "any shape that broadcasts with input", integral | boolean)
                                  .promote()
+                                 .numbers(NumberRule::Wraps)
                                  .out("y", dtype::promoted, shape::broadcast)
                                  .inplace()
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is integer")
                                  .onnx("BitwiseOr");
-static const RegisterNumberRule numbers{"bitwise_or", NumberRule::Wraps};
 
 }  // namespace hw

@@ -3,7 +3,6 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -20,6 +19,7 @@ static const RegisterOp op =
         .in("input", "any shape; overwritten")
         .in("other", "a shape that broadcasts to that of input")
         .attr("non_blocking", false, "accepted; copies on the CPU are done when the call returns")
+        .numbers(NumberRule::Stores)
         .out("y", dtype::same, shape_of_input)
         .flops(cost::bandwidth_bound)
         .sbp(sbp::elementwise)
@@ -29,6 +29,5 @@ static const RegisterOp op =
                 g.dx(1, g.dy());
               })
         .onnx("Expand(Cast(other))");
-static const RegisterNumberRule numbers{"copy_", NumberRule::Stores};
 
 }  // namespace hw

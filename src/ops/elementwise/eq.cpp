@@ -1,5 +1,4 @@
 // eq: equality.
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -11,12 +10,12 @@ static const RegisterOp op =
         .in("input", "any shape", any_dtype)
         .in("other", "any shape that broadcasts with input", any_dtype)
         .promote()
+        .numbers(NumberRule::Compares)
         .out("y", dtype::boolean, shape::broadcast)
         .inplace()
         .autocast(Autocast::Widest)
         .sbp(sbp::elementwise)
         .no_grad("its output is bool")
         .onnx("Equal");
-static const RegisterNumberRule numbers{"eq", NumberRule::Compares};
 
 }  // namespace hw

@@ -1,5 +1,4 @@
 // ge: greater than or equal.
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -11,12 +10,12 @@ static const RegisterOp op = OpDef("ge")
                                  .in("input", "any shape", real_types)
                                  .in("other", "any shape that broadcasts with input", real_types)
                                  .promote()
+                                 .numbers(NumberRule::Compares)
                                  .out("y", dtype::boolean, shape::broadcast)
                                  .inplace()
                                  .autocast(Autocast::Widest)
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is bool")
                                  .onnx("GreaterOrEqual");
-static const RegisterNumberRule numbers{"ge", NumberRule::Compares};
 
 }  // namespace hw

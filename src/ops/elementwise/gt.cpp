@@ -1,5 +1,4 @@
 // gt: greater than.
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -10,12 +9,12 @@ static const RegisterOp op =
         .in("input", "any shape", real_types)
         .in("other", "any shape that broadcasts with input", real_types)
         .promote()
+        .numbers(NumberRule::Compares)
         .out("y", dtype::boolean, shape::broadcast)
         .inplace()
         .autocast(Autocast::Widest)
         .sbp(sbp::elementwise)
         .no_grad("its output is bool")
         .onnx("Greater");
-static const RegisterNumberRule numbers{"gt", NumberRule::Compares};
 
 }  // namespace hw

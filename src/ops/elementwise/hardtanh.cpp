@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -20,6 +19,7 @@ static const RegisterOp op =
         .attr("min_val", Scalar(-1.0), "the lower bound")
         .attr("max_val", Scalar(1.0), "the upper bound")
         .promote()
+        .numbers(NumberRule::Bounds)
         .out("y", hardtanh_dtype, shape::same)
         .inplace()
         .sbp(sbp::elementwise)
@@ -29,6 +29,5 @@ static const RegisterOp op =
                 g.dx(0, hardtanh_grad({g.dy(), g.in(0)}, {g.attr("min_val"), g.attr("max_val")}));
               })
         .onnx("Clip(x, min_val, max_val)");
-static const RegisterNumberRule numbers{"hardtanh", NumberRule::Bounds};
 
 }  // namespace hw

@@ -1,5 +1,4 @@
 // le: less than or equal.
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -11,12 +10,12 @@ static const RegisterOp op = OpDef("le")
                                  .in("input", "any shape", real_types)
                                  .in("other", "any shape that broadcasts with input", real_types)
                                  .promote()
+                                 .numbers(NumberRule::Compares)
                                  .out("y", dtype::boolean, shape::broadcast)
                                  .inplace()
                                  .autocast(Autocast::Widest)
                                  .sbp(sbp::elementwise)
                                  .no_grad("its output is bool")
                                  .onnx("LessOrEqual");
-static const RegisterNumberRule numbers{"le", NumberRule::Compares};
 
 }  // namespace hw

@@ -1,7 +1,6 @@
 // mul: the product.
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -11,6 +10,7 @@ static const RegisterOp op = OpDef("mul")
                                  .in("input", "any shape", any_dtype)
                                  .in("other", "any shape that broadcasts with input", any_dtype)
                                  .promote(Promote::Common)
+                                 .numbers(NumberRule::Wraps)
                                  .out("y", dtype::promoted, shape::broadcast)
                                  .inplace()
                                  .autocast(Autocast::Widest)
@@ -21,6 +21,5 @@ static const RegisterOp op = OpDef("mul")
                                          if (g.needs(1)) g.dx(1, g.dy() * conj(g.in(0)));
                                        })
                                  .onnx("Mul");
-static const RegisterNumberRule numbers{"mul", NumberRule::Wraps};
 
 }  // namespace hw

@@ -31,6 +31,7 @@ static const RegisterOp op = OpDef("pow")
                                  .example(">>> hw.pow(hw.tensor([1.0, 2.0, 3.0]), 2)\ntensor([1., 4., 9.])")
                                  .in("input", "a number or any shape")
                                  .in("exponent", "a number, or a shape that broadcasts with input")
+                                 .numbers(NumberRule::Wraps)
                                  .out("y")
                                  .inplace()
                                  .composite([](std::span<const Tensor> in, const Attrs&) -> Tensors {
@@ -38,6 +39,5 @@ static const RegisterOp op = OpDef("pow")
                                    if (in[1]->wrapped && !in[0]->wrapped) return {power_by_number(in[0], in[1])};
                                    return {power({in[0], in[1]})};
                                  });
-static const RegisterNumberRule numbers{"pow", NumberRule::Wraps};
 
 }  // namespace hw

@@ -1,6 +1,5 @@
 // rsub: the reverse difference.
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -11,11 +10,11 @@ static const RegisterOp op = OpDef("rsub")
                                  .in("other", "any shape that broadcasts with input")
                                  .attr("alpha", Scalar(1), "factor of input")
                                  .keyword()
+                                 .numbers(NumberRule::Wraps)
                                  .out("y")
                                  .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
                                    static const Op sub{"sub"};
                                    return {sub({in[1], in[0]}, {attrs[0]})};
                                  });
-static const RegisterNumberRule numbers{"rsub", NumberRule::Wraps};
 
 }  // namespace hw

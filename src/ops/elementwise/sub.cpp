@@ -3,7 +3,6 @@
 #include "core/range.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -24,6 +23,7 @@ static const RegisterOp op = OpDef("sub")
                                  .attr("alpha", Scalar(1), "factor of other")
                                  .keyword()
                                  .promote()
+                                 .numbers(NumberRule::Wraps)
                                  .out("y", sub_dtype, shape::broadcast)
                                  .inplace()
                                  .autocast(Autocast::Widest)
@@ -36,6 +36,5 @@ static const RegisterOp op = OpDef("sub")
                                          g.dx(1, -(alpha == Scalar(1) ? g.dy() : g.dy() * alpha));
                                        })
                                  .onnx("Sub");
-static const RegisterNumberRule numbers{"sub", NumberRule::Wraps};
 
 }  // namespace hw

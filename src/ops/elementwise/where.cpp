@@ -1,7 +1,6 @@
 // where: a choice between two.
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 
 namespace hw {
@@ -15,6 +14,7 @@ static const RegisterOp op =
         .in("other", "any shape that broadcasts with the two")
         .method(false)  // x.where(condition, other) has another order: see overloads.py
         .promote()
+        .numbers(NumberRule::Stores)
         .out("y", dtype::promoted, shape::broadcast)
         .autocast(Autocast::Widest)
         .sbp(sbp::elementwise)
@@ -24,6 +24,5 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, where(g.in(0), number(0), g.dy()));
               })
         .onnx("Where");
-static const RegisterNumberRule numbers{"where", NumberRule::Stores};
 
 }  // namespace hw

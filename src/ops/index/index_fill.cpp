@@ -3,7 +3,6 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 #include "ops/index/along_dim.h"
 
@@ -18,11 +17,14 @@ static Dims shape_of(const InferCtx& c) {
 
 static const RegisterOp op =
     OpDef("index_fill")
-        .doc("Returns the input with the slices at the positions `index` along `dim` set to `value`.")
+        .doc(
+            "Returns the input with the slices at the positions `index` along `dim` set to `value`, which must fit its "
+            "dtype; fractions are cut off.")
         .in("input", "any shape")
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .in("index", "0-d or 1-d", index_types)
         .in("value", "a number or a 0-d tensor")
+        .numbers(NumberRule::Stores)
         .out("y", dtype::same, shape_of)
         .inplace()
         .flops(cost::bandwidth_bound)
@@ -39,6 +41,5 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, sum(g.dy() - rest));
               })
         .onnx("ScatterElements");
-static const RegisterNumberRule numbers{"index_fill", NumberRule::Stores};
 
 }  // namespace hw

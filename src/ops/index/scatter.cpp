@@ -3,7 +3,6 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 #include "ops/index/along_dim.h"
 
@@ -31,6 +30,7 @@ static const RegisterOp op =
         .in("src", "0-d, or nowhere smaller than index")
         .attr_none("reduce", AttrValue::Kind::Text, "'add' or 'multiply'")
         .keyword()
+        .numbers(NumberRule::Stores)
         .out("y", dtype::same, shape_of)
         .inplace()
         .flops(cost::bandwidth_bound)
@@ -46,6 +46,5 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, grown(gather({g.dy(), g.in(1)}, {dim}), g.in_spec(2).shape));
               })
         .onnx("ScatterElements");
-static const RegisterNumberRule numbers{"scatter", NumberRule::Stores};
 
 }  // namespace hw

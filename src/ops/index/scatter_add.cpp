@@ -3,7 +3,6 @@
 #include "op/cost.h"
 #include "op/grad_ctx.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "op/rules.h"
 #include "ops/index/along_dim.h"
 
@@ -24,6 +23,7 @@ static const RegisterOp op =
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .in("index", "as many axes as the input", index_types)
         .in("src", "nowhere smaller than index")
+        .numbers(NumberRule::Wraps)
         .out("y", dtype::same, shape_of)
         .inplace()
         .flops(cost::bandwidth_bound)
@@ -38,6 +38,5 @@ static const RegisterOp op =
                 if (g.needs(2)) g.dx(2, grown(gather({g.dy(), g.in(1)}, {g.attr("dim").i64()}), g.in_spec(2).shape));
               })
         .onnx("ScatterElements");
-static const RegisterNumberRule numbers{"scatter_add", NumberRule::Wraps};
 
 }  // namespace hw

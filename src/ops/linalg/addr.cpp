@@ -1,7 +1,6 @@
 // addr: an outer product added to a matrix.
 #include "base/error.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 #include "ops/linalg/products.h"
 
 namespace hw {
@@ -19,6 +18,7 @@ static const RegisterOp op =
         .attr("beta", Scalar(1), "factor of input")
         .keyword()
         .attr("alpha", Scalar(1), "factor of the product")
+        .numbers(NumberRule::Wraps)
         .out("y")
         .inplace()
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
@@ -31,6 +31,5 @@ static const RegisterOp op =
           const Tensor product = scaled(outer({in[1], in[2]}), attrs[1].scalar());
           return {attrs[0].scalar() == Scalar(0) ? product : scaled(in[0], attrs[0].scalar()) + product};
         });
-static const RegisterNumberRule numbers{"addr", NumberRule::Wraps};
 
 }  // namespace hw

@@ -1,7 +1,6 @@
 // inner: sums of products over the last axes.
 #include "base/error.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 
 namespace hw {
 
@@ -11,6 +10,7 @@ static const RegisterOp op =
         .example(">>> hw.inner(hw.tensor([1, 2]), hw.tensor([3, 4]))\ntensor(11)")
         .in("input", "[..., n]", numeric)
         .in("other", "[..., n]", numeric)
+        .numbers(NumberRule::Wraps)
         .out("y")
         .composite([](std::span<const Tensor> in, const Attrs&) -> Tensors {
           static const Op tensordot{"tensordot"};
@@ -18,6 +18,5 @@ static const RegisterOp op =
           check_runtime(in[0].size(-1) == in[1].size(-1), "the last axes differ: ", in[0], " and ", in[1]);
           return {tensordot({in[0], in[1]}, {Dims{-1}, Dims{-1}})};
         });
-static const RegisterNumberRule numbers{"inner", NumberRule::Wraps};
 
 }  // namespace hw

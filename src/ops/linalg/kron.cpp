@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "op/math.h"
-#include "op/number_rule.h"
 
 namespace hw {
 
@@ -14,6 +13,7 @@ static const RegisterOp op =
         .example(">>> hw.kron(hw.tensor([1, 2]), hw.tensor([1, 10]))\ntensor([ 1, 10,  2, 20])")
         .in("input", "any shape")
         .in("other", "any shape")
+        .numbers(NumberRule::Wraps)
         .out("y")
         .composite([](std::span<const Tensor> in, const Attrs&) -> Tensors {
           const int64_t ndim = std::max(in[0].ndim(), in[1].ndim());
@@ -27,6 +27,5 @@ static const RegisterOp op =
           }
           return {reshape(reshape(in[0], first) * reshape(in[1], second), whole)};
         });
-static const RegisterNumberRule numbers{"kron", NumberRule::Wraps};
 
 }  // namespace hw

@@ -1,7 +1,6 @@
 // select_scatter: a copy with one position of an axis replaced.
 #include "base/error.h"
 #include "op/math.h"
-#include "op/number_rule.h"
 
 namespace hw {
 
@@ -15,6 +14,7 @@ static const RegisterOp op =
         .in("src", "the input's shape without the axis")
         .attr_required("dim", AttrValue::Kind::Int, "the axis")
         .attr_required("index", AttrValue::Kind::Int, "the position; negative ones count from the end")
+        .numbers(NumberRule::Stores)
         .out("y")
         .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {
           static const Op copy{"index_copy"};
@@ -30,6 +30,5 @@ static const RegisterOp op =
           const Tensor place = full({1}, Scalar(index), DType::I64);
           return {copy({in[0], place, unsqueeze(to(in[1], in[0].dtype()), dim)}, {dim})};
         });
-static const RegisterNumberRule numbers{"select_scatter", NumberRule::Stores};
 
 }  // namespace hw
