@@ -24,7 +24,7 @@ class AttrValue {
   AttrValue(int64_t v) : kind_(Kind::Int), scalar_(v) {}
   AttrValue(double v) : kind_(Kind::Float), scalar_(v) {}
   AttrValue(hw::Scalar v) : kind_(Kind::Scalar), scalar_(v) {}
-  AttrValue(const char* v) : kind_(Kind::Text), text_(v) {}
+  AttrValue(const char* v);
   AttrValue(std::string v) : kind_(Kind::Text), text_(std::move(v)) {}
   AttrValue(Dims v) : kind_(Kind::Ints), ints_(std::move(v)) {}
   AttrValue(std::vector<double> v) : kind_(Kind::Floats), floats_(std::move(v)) {}

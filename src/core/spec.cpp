@@ -30,6 +30,7 @@ void append_text(std::string& out, const TensorSpec& spec) {
   append_text(out, spec.shape);
 }
 
+AttrValue::AttrValue(const char* v) : kind_(Kind::Text), text_(v) {}
 AttrValue::AttrValue(const AttrValue&) = default;
 AttrValue& AttrValue::operator=(const AttrValue&) = default;
 

@@ -7,6 +7,13 @@
 
 namespace hw {
 
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 int32_t Graph::source_of(ValueId v) const {
   if (v == kNone || values[static_cast<size_t>(v)].producer != kNone) return kNone;
   return values[static_cast<size_t>(v)].slot;

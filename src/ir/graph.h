@@ -58,6 +58,13 @@ struct GraphResult {
 /// Nodes are numbered once and for all; `order` says which are in the graph and in what order they run.
 class Graph {
  public:
+  Graph();
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   std::string name = "graph";
   std::vector<GraphValue> values;
   std::vector<Node> nodes;
