@@ -258,13 +258,13 @@ Tensor from_buffer(nb::handle buffer, DType d, int64_t count, int64_t offset) {
 }  // namespace
 
 /// Python numbers must fit the dtype that is asked for; arrays and tensors convert as .to() does.
-static void check_fits(const Tensor& t, DType d) {
+/// Asked from NumPy, because operators on `t` would be captured where a function is.
+static void check_fits(nb::handle array, const Tensor& t, DType d) {
   if (t.numel() == 0 || t.dtype() == d) return;
   check_type(!is_complex(t.dtype()) || is_complex(d), "complex numbers do not fit ", d);
   if (is_inexact(d) || is_complex(t.dtype())) return;
-  static const Op least{"amin"}, greatest{"amax"};
-  for (const Op* op : {&least, &greatest}) {
-    const Scalar v = (*op)({t}).item();
+  for (const char* extreme : {"min", "max"}) {
+    const Scalar v = scalar_from(nb::object(array.attr(extreme)().attr("item")()).ptr());
     check_runtime(v.f64() == v.f64() && fits(v, d), v, " does not fit ", d);
   }
 }
@@ -290,7 +290,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   Tensor t = from_array(array, true);
   DType d = want != DType::None ? want : is_array ? t.dtype() : python_dtype(data, t.dtype());
   if (t.numel() == 0 && !is_array && want == DType::None) d = default_dtype();
-  if (!is_array && want != DType::None) check_fits(t, d);
+  if (!is_array && want != DType::None) check_fits(array, t, d);
   return to(t, d);
 }
 

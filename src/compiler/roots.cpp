@@ -42,7 +42,9 @@ Roots::Roots(const Graph& g) {
 
 bool Roots::may_replace(const Graph& graph, ValueId gone, ValueId kept) const {
   if (is_shared(gone) || is_shared(kept)) return false;
-  return !is_result(gone) || graph.values[static_cast<size_t>(root(kept))].producer != kNone;
+  if (!is_result(gone)) return true;
+  const bool whole = graph.spec(kept).numel() == graph.spec(root(kept)).numel();
+  return graph.values[static_cast<size_t>(root(kept))].producer != kNone && (whole || root(kept) == root(gone));
 }
 
 }  // namespace hw

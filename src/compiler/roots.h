@@ -23,7 +23,8 @@ class Roots {
   /// Two outputs of one call lie in this memory, and stay in one memory.
   bool is_shared(ValueId v) const { return shared_[static_cast<size_t>(root(v))]; }
   /// Whether `kept` may stand for `gone` although they are different memories: the outputs of the call that share memory
-  /// still do, and no source's old content has to outlive its update for an output.
+  /// still do, no source's old content has to outlive its update for an output, and an output with memory of its own does
+  /// not become a part of larger memory, which would live as long as it, and which a frozen model cannot hand in.
   bool may_replace(const Graph& graph, ValueId gone, ValueId kept) const;
 
   // -------- keeping up with a pass that walks the nodes in order

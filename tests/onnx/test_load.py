@@ -142,7 +142,7 @@ def test_loops_follow_values() -> None:
     for _ in range(2):  # NumPy's numbers are told by their value, too
         assert fast(np.ones(2, np.float32), np.array(3), np.array(True))[0].tolist() == [8.0, 8.0]
     assert fast.captures == 3
-    with pytest.raises(hw.CompileError, match="the number of turns depends on the values of the inputs"):
+    with pytest.raises(hw.CompileError, match="how many turns the loop has depends on the values of the inputs"):
         fast(np.ones(2, np.float32), hw.tensor(3), hw.tensor(True))
 
 

@@ -182,3 +182,11 @@ def test_empty_cache_gives_small_blocks_back():
     del many
     hw.memory.empty_cache()
     assert full - resident() > 60 << 20
+
+
+@pytest.mark.parametrize("dtype", [hw.uint8, hw.int8, hw.int32, hw.bool], ids=str)
+def test_lists_of_narrow_integers_in_a_compiled_function(dtype):
+    """Whether the numbers fit is asked outside of the capture."""
+    assert hw.compile(lambda x: x + hw.tensor([1, 0], dtype=dtype))(hw.ones(2)).tolist() == [2.0, 1.0]
+    with pytest.raises(RuntimeError, match="300 does not fit u8"):
+        hw.compile(lambda x: x + hw.tensor([1, 300], dtype=hw.uint8))(hw.ones(2))

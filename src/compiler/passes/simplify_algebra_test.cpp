@@ -115,6 +115,12 @@ TEST(SimplifyAlgebra, CopiesOfSourcesForTheCallerStay) {
   EXPECT_EQ(simplified("%2: f32[4, 3] = clone(%0)\n%3: f32[12] = view(%2) {shape=[12]}\noutput %3"), "no change");
 }
 
+TEST(SimplifyAlgebra, CopiesOfPartsForTheCallerStay) {
+  EXPECT_EQ(simplified("%2: f32[4, 3] = exp(%0)\n%3: f32[2, 3] = narrow(%2) {dim=0, start=0, length=2}\n"
+                       "%4: f32[2, 3] = clone(%3)\noutput %4"),
+            "no change");
+}
+
 TEST(SimplifyAlgebra, CopiesThatOutputsShareStay) {
   EXPECT_EQ(simplified("%2: f32[4, 3] = exp(%0)\n%3: f32[4, 3] = clone(%2)\n%4: f32[12] = view(%3) {shape=[12]}\n"
                        "output %3 memory 0\noutput %4 memory 0\noutput %2 memory 1"),

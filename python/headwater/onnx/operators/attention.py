@@ -11,6 +11,7 @@ import headwater as hw
 from ..element_types import core_type, from_onnx
 from ..node import Node
 from ..registry import MICROSOFT, op
+from ..requirement import OnnxError
 from ..values import tensor
 
 
@@ -100,12 +101,22 @@ def attention(
 
 
 # ---------------------------------------------------------------- com.microsoft
+def refuse(node: Node, *names: str) -> None:
+    """An error for attributes that ask for what is not done."""
+    for name in names:
+        if (value := node.attr(name, 0)) not in (0, "", "NONE"):
+            raise OnnxError(f"{name}={value} is not supported")
+
+
 def _padding_mask(mask: Any, batch: int, keys: int) -> Any:
     """[batch, 1, 1 or queries, keys] of the forms that a mask_index may have."""
     if mask is None:
         return None
-    if mask.dim() == 1:  # the lengths
-        return (hw.arange(keys) < mask[:batch].to(hw.int64).reshape([-1, 1])).reshape([batch, 1, 1, keys])
+    if mask.dim() == 1:  # the lengths, and perhaps where each row starts
+        ends, starts = (mask.to(hw.int64).narrow(0, i, batch).reshape([-1, 1]) for i in (0, batch if mask.numel() == 2 * batch else 0))
+        places = hw.arange(keys)
+        seen = places < ends if mask.numel() != 2 * batch else (places < ends) & (places >= starts)
+        return seen.reshape([batch, 1, 1, keys])
     shape = {2: [batch, 1, 1, keys], 3: [batch, 1, mask.shape[-2], keys]}.get(mask.dim(), list(mask.shape))
     return (mask != 0).reshape(shape)
 
@@ -127,17 +138,22 @@ def _attend(node: Node, q: Any, k: Any, v: Any, allowed: Any, bias: Any, past: i
 def packed_attention(
     node: Node, x: Any, weight: Any, bias: Any = None, mask: Any = None, past: Any = None, scores: Any = None
 ) -> Any:
-    heads, hidden = node.attr("num_heads"), weight.shape[1]
-    sizes = node.attr("qkv_hidden_sizes", [hidden // 3] * 3)
     joint = hw.matmul(x, weight)
-    joint = joint if bias is None else joint + bias
+    return attend_packed(node, joint if bias is None else joint + bias, mask, past, scores)
+
+
+def attend_packed(node: Node, joint: Any, mask: Any, past: Any, scores: Any) -> tuple[Any, ...]:
+    """Attention over queries, keys and values that lie side by side: [batch, sequence, three times hidden]."""
+    refuse(node, "do_rotary", "past_present_share_buffer")
+    heads = node.attr("num_heads")
+    sizes = node.attr("qkv_hidden_sizes", [joint.shape[2] // 3] * 3)
     q, k, v = (_heads(part, heads) for part in hw.split_with_sizes(joint, sizes, 2))
     before = 0
     if past is not None:
         before = past.shape[3]
         k, v = hw.cat([past[0], k], 2), hw.cat([past[1], v], 2)
-    made = _attend(node, q, k, v, _padding_mask(mask, x.shape[0], k.shape[2]), scores, before)
-    return _together(made), hw.stack([k, v])
+    made = _attend(node, q, k, v, _padding_mask(mask, q.shape[0], k.shape[2]), scores, before)
+    return (_together(made), hw.stack([k, v])) if node.wants(1) else (_together(made),)
 
 
 @op("MultiHeadAttention", domain=MICROSOFT)
@@ -153,7 +169,7 @@ def multi_head_attention(
         k, v = (part.transpose(1, 2) for part in k.unbind(3))
     else:
         if bias is not None:
-            parts = hw.split_with_sizes(bias, [q.shape[2], k.shape[2] if k.dim() == 3 else q.shape[2], v.shape[2]], 0)
+            parts = hw.split_with_sizes(bias, [q.shape[2]] * 2 + [bias.shape[0] - 2 * q.shape[2]], 0)
             q, k, v = (t + b if t.dim() == 3 else t for t, b in zip((q, k, v), parts))
         q, k, v = (_heads(t, heads) for t in (q, k, v))
     past = 0

@@ -1,4 +1,4 @@
-"""If, Loop, Scan: Python's control flow on values that are known; an If on data becomes hw.cond while a function is captured."""
+"""If, Loop, Scan: Python's control flow on values that are known; on data, hw.cond and hw.while_loop while a function is captured."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,7 @@ from ... import recording
 from ..node import Node
 from ..registry import op
 from ..requirement import OnnxError
-from ..values import flag, number, tensor
+from ..values import flag, host, number, tensor
 
 _MOST_TURNS = 10_000_000
 
@@ -25,8 +25,21 @@ def if_(node: Node, condition: Any) -> Any:
     return tuple(then() if flag(condition) else otherwise())
 
 
+def _on_data(value: Any) -> bool:
+    """Whether a condition or a count is not known, because a function is being captured. A number of NumPy's that was given is known."""
+    if recording.current is None or not isinstance(value, hw.Tensor):
+        return False
+    try:
+        host(value)
+    except hw.CompileError:
+        return True
+    return False
+
+
 @op("Loop", raw=True)
 def loop(node: Node, most: Any = None, condition: Any = None, *carried: Any) -> Any:
+    if _on_data(most) or _on_data(condition):
+        return _while(node, 0, most, condition, list(carried))
     turns = _MOST_TURNS if most is None else number(most, "the number of turns")
     if most is not None and turns > _MOST_TURNS:
         raise OnnxError(f"a loop of {turns} turns has no end in sight; the most is {_MOST_TURNS}")
@@ -40,10 +53,38 @@ def loop(node: Node, most: Any = None, condition: Any = None, *carried: Any) -> 
         for column, row in zip(made, rows):
             column.append(row)
         i += 1
-        going = flag(again)
+        if i < turns and _on_data(again):
+            return _while(node, i, most, again, state)
+        going = i < turns and flag(again)
         if i >= _MOST_TURNS:
             raise OnnxError(f"the loop has not ended after {i} turns")
     return (*state, *(_stacked(column) for column in made))
+
+
+def _while(node: Node, start: int, most: Any, condition: Any, state: list[Any]) -> tuple[Any, ...]:
+    """The turns from `start` on as hw.while_loop: how many there are is not known, so the values keep their shapes, and no turn leaves
+    a row behind."""
+    count = len(state)
+    if any(node.wants(k) for k in range(count, len(node.outputs))):
+        raise hw.CompileError(
+            "how many turns the loop has depends on the values of the inputs, and so does the size of what it collects "
+            f"('{node.outputs[count]}'). Give the number of turns as a plain number, or run the model eagerly"
+        )
+    if any(isinstance(v, list) or v is None for v in state):
+        raise hw.CompileError("a loop whose number of turns depends on the values of the inputs carries tensors only, no sequences")
+    body = node.inner["body"]
+    limit = None if most is None else tensor(most).to(hw.int64).reshape(())
+    going = hw.tensor(True) if condition is None else tensor(condition).to(hw.bool).reshape(())
+
+    def turns(i: Any, go: Any, *values: Any) -> Any:
+        return go if limit is None else go & (i < limit)
+
+    def turn(i: Any, go: Any, *values: Any) -> tuple[Any, ...]:
+        again, *results = body(i, np.array(True), *values)
+        return (i + 1, tensor(again).to(hw.bool).reshape(()), *map(tensor, results[:count]))
+
+    first = (hw.tensor(start, dtype=hw.int64), going, *map(tensor, state))
+    return tuple(hw.while_loop(turns, turn, first)[2:]) + (None,) * (len(node.outputs) - count)
 
 
 def _stacked(rows: list[Any], axis: int = 0) -> Any:

@@ -7,7 +7,6 @@ import headwater as hw
 
 from ..node import Node
 from ..registry import MICROSOFT, op
-from ..requirement import OnnxError
 from ..values import tensor
 from .convolution import convolve
 from .linalg import product
@@ -138,50 +137,3 @@ def qgemm(
     if c is not None:
         made = made + tensor(c).to(made.dtype) * (tensor(a_scale) * tensor(b_scale))
     return made if y_scale is None else quantized(made, y_scale, y_zero, dtype_of(a))
-
-
-# ---------------------------------------------------------------- language models
-@op("MatMulNBits", domain=MICROSOFT)
-def matmul_n_bits(node: Node, a: Any, packed: Any, scales: Any, zeros: Any = None, groups: Any = None, bias: Any = None) -> Any:
-    """Weights of four or eight bits: [columns, blocks, bytes], the lower half of a byte first."""
-    rows, columns, bits, block = node.attr("K"), node.attr("N"), node.attr("bits", 4), node.attr("block_size")
-    if bits not in (4, 8) or groups is not None and groups.numel():
-        raise OnnxError(f"weights of {bits} bits{' with an order of their own' if groups is not None else ''} are not supported")
-    blocks = -(-rows // block)
-
-    def numbers(value: Any, count: int) -> Any:
-        if value.is_floating_point() or bits == 8:
-            return value.reshape([columns, blocks, -1]).to(a.dtype)
-        halves = hw.stack([value & 15, value >> 4], -1).reshape([columns, -1])
-        return halves.narrow(1, 0, count).reshape([columns, blocks, -1]).to(a.dtype)
-
-    steps = numbers(packed, blocks * block)
-    middle = float(1 << (bits - 1)) if zeros is None else numbers(zeros.reshape([columns, -1]), blocks)
-    weight = ((steps - middle) * scales.reshape([columns, blocks, 1])).reshape([columns, -1]).narrow(1, 0, rows)
-    made = hw.matmul(a, weight.t())
-    return made if bias is None else made + bias
-
-
-@op("RotaryEmbedding", domain=MICROSOFT)
-def rotary_embedding(node: Node, x: Any, positions: Any, cosines: Any, sines: Any) -> Any:
-    """x [batch, sequence, hidden] or [batch, heads, sequence, size]; half of each head turns with the other half."""
-    flat = x.dim() == 3
-    size = x.shape[-1] // (node.attr("num_heads", 0) or 1) if flat else x.shape[-1]
-    if flat and not node.attr("num_heads", 0):
-        size = 2 * cosines.shape[1]
-    heads = x.reshape([x.shape[0], x.shape[1], -1, size]) if flat else x.transpose(1, 2)  # [batch, sequence, heads, size]
-    turning = node.attr("rotary_embedding_dim", 0) or size
-    length = heads.shape[1]
-    places = positions.to(hw.int64)
-    places = places + hw.arange(length) if places.numel() == 1 else places
-    c, s = (hw.embedding(places, t).reshape([-1, length, 1, t.shape[1]]).narrow(3, 0, turning // 2) for t in (cosines, sines))
-    part = heads.narrow(3, 0, turning)
-    if node.attr("interleaved", 0):
-        first, second = part.reshape([*part.shape[:3], -1, 2]).unbind(4)
-        made = hw.stack([first * c - second * s, second * c + first * s], 4).reshape(part.shape)
-    else:
-        first, second = part.chunk(2, 3)
-        made = hw.cat([first * c - second * s, second * c + first * s], 3)
-    if turning != size:
-        made = hw.cat([made, heads.narrow(3, turning, size - turning)], 3)
-    return made.reshape(x.shape) if flat else made.transpose(1, 2)

@@ -82,7 +82,11 @@ class _Layer:
             made.append(output)
         if backwards:
             made.reverse()
-        return hw.stack(made), state
+        return hw.stack(made), tuple(self.ended(s) for s in state)
+
+    def ended(self, state: Any) -> Any:
+        """The last state: zeros for sequences without a step, as ONNX Runtime has it."""
+        return state if self.lengths is None else hw.where((self.lengths > 0).unsqueeze(1), state, hw.zeros_like(state))
 
     def result(self, outputs: list[Any], states: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         y = hw.stack(outputs, 1)  # [time, direction, batch, hidden]
@@ -120,22 +124,57 @@ def _fused(layer: _Layer, made: tuple[Any, ...]) -> tuple[Any, ...]:
     return (y, *states)
 
 
+def _backwards(x: Any, lengths: Any) -> Any:
+    """The first `lengths` steps of each sequence in the other order."""
+    if lengths is None:
+        return x.flip([0])
+    steps, lengths = hw.arange(x.shape[0]).reshape([-1, 1]), lengths.to(hw.int64).reshape([1, -1])
+    index = hw.where(steps < lengths, lengths - 1 - steps, steps)
+    return hw.gather(x, 0, index.unsqueeze(2).expand(x.shape))
+
+
+def _at_once(layer: _Layer, params: list[Any], first: list[Any], run: Callable[..., Any]) -> tuple[Any, ...]:
+    """All steps by one operator: `run(x, first, params, both_directions)` gives outputs and last states. Shorter sequences of the batch
+    run on over their padding, whose outputs are then taken away; of their last states, only the outputs are known."""
+    lengths, outputs, states = layer.lengths, [], []
+    if lengths is None and layer.directions != [True]:
+        return _fused(layer, run(layer.x, first, params, len(layer.directions) == 2))
+    each = len(params) // len(layer.directions)
+    for d, backwards in enumerate(layer.directions):
+        x = _backwards(layer.x, lengths) if backwards else layer.x
+        y, *last = run(x, [f[d : d + 1] for f in first], params[d * each : (d + 1) * each], False)
+        last = [state[0] for state in last]
+        if lengths is not None:
+            ends = lengths.to(hw.int64).reshape([1, -1, 1])
+            end = hw.clamp_min(ends - 1, 0).expand([1, *y.shape[1:]])
+            last[0] = layer.ended(hw.gather(y, 0, end)[0])
+            y = hw.where(hw.arange(y.shape[0]).reshape([-1, 1, 1]) < ends, y, hw.zeros_like(y))
+        outputs.append(_backwards(y, lengths) if backwards else y)
+        states.append(tuple(last))
+    return layer.result(outputs, states)
+
+
 def _initial(layer: _Layer, given: Any) -> Any:
     return hw.stack([layer.first(given, d) for d in range(len(layer.directions))])
 
 
 @op("LSTM")
 def lstm(
-    node: Node, x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h0: Any = None, c0: Any = None, p: Any = None
-) -> Any:
+    node: Node, x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h0: Any = None, c0: Any = None, p: Any = None,
+    hidden_seen: Callable[[Any], Any] | None = None,
+) -> Any:  # fmt: skip
+    """`hidden_seen`: what becomes of a hidden state before it meets the weights."""
     layer = _Layer(node, x, r.shape[-1], lengths, ["Sigmoid", "Tanh", "Tanh"])
     count = len(layer.directions)
-    if layer.plain and lengths is None and p is None and layer.directions != [True] and not node.attr("input_forget", 0):
+    seen = hidden_seen or (lambda hidden: hidden)
+    needs_cells = lengths is not None and node.wants(2)  # the last ones of shorter sequences, which hw.lstm does not give
+    if layer.plain and p is None and hidden_seen is None and not node.attr("input_forget", 0) and not needs_cells:
         params = _params(w, r, b, [0, 2, 3, 1], count)
-        made = hw.lstm(
-            layer.x, (_initial(layer, h0), _initial(layer, c0)), params, b is not None, 1, 0.0, False, count == 2, False
-        )
-        return _fused(layer, made)
+
+        def run(x: Any, first: list[Any], params: list[Any], both: bool) -> Any:
+            return hw.lstm(x, (first[0], first[1]), params, b is not None, 1, 0.0, False, both, False)
+
+        return _at_once(layer, params, [_initial(layer, h0), _initial(layer, c0)], run)
     outputs, states = [], []
     for d in range(count):
         f, g, h = layer.activations[d]
@@ -144,7 +183,7 @@ def lstm(
 
         def step(x: Any, hidden: Any, cell: Any, d: int = d, bias: Any = bias, peep: Any = peep, f: Any = f, g: Any = g,
                  h: Any = h) -> tuple[Any, ...]:  # fmt: skip
-            i, o, forget, c = (hw.matmul(x, w[d].t()) + hw.matmul(hidden, r[d].t()) + bias).chunk(4, 1)
+            i, o, forget, c = (hw.matmul(x, w[d].t()) + hw.matmul(seen(hidden), r[d].t()) + bias).chunk(4, 1)
             i = f(layer.clipped(i + peep[0] * cell))
             forget = 1 - i if node.attr("input_forget", 0) else f(layer.clipped(forget + peep[2] * cell))
             cell = forget * cell + i * g(layer.clipped(c))
@@ -160,10 +199,13 @@ def lstm(
 def gru(node: Node, x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h0: Any = None) -> Any:
     layer = _Layer(node, x, r.shape[-1], lengths, ["Sigmoid", "Tanh"])
     count, after = len(layer.directions), node.attr("linear_before_reset", 0)
-    if layer.plain and lengths is None and after and layer.directions != [True]:
+    if layer.plain and after:
         params = _params(w, r, b, [1, 0, 2], count)
-        made = hw.gru(layer.x, _initial(layer, h0), params, b is not None, 1, 0.0, False, count == 2, False)
-        return _fused(layer, made)
+
+        def run(x: Any, first: list[Any], params: list[Any], both: bool) -> Any:
+            return hw.gru(x, first[0], params, b is not None, 1, 0.0, False, both, False)
+
+        return _at_once(layer, params, [_initial(layer, h0)], run)
     outputs, states = [], []
     for d in range(count):
         f, g = layer.activations[d]
