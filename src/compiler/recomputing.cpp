@@ -7,17 +7,18 @@
 #include "compiler/check_graph.h"
 #include "compiler/pass.h"
 #include "compiler/regions/region.h"
+#include "op/call_cost.h"
 #include "op/cost.h"
-#include "op/rules.h"
 
 namespace hw {
 
-/// Floating-point operations of a node, dearer in loops of one element after the other, as in pools and sorts.
+/// Operations of a node, dearer in loops of one element after the other, as in pools and sorts. What is bound by memory has none.
 static double operations_of(const Graph& g, const Node& n) {
   const OpDef* op = find_op(n.op);
-  if (!op || !op->flops_rule()) return 0;
-  const std::vector<TensorSpec> in = input_specs(g, n);
-  return op->flops_rule()({*op, in, n.attrs, compute_dtype(*op, in)}) * cost::operation_price(op->flops_rule());
+  if (!op || cost::is_bandwidth_bound(*op)) return 0;
+  std::vector<TensorSpec> out;
+  for (ValueId v : n.outputs) out.push_back(g.spec(v));
+  return cost::call_cost(*op, input_specs(g, n), n.attrs, out).time();
 }
 
 /// What a node costs: its operations, and the bytes it moves at the price of a few operations each. Infinite for loops and

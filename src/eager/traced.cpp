@@ -3,7 +3,7 @@
 
 #include "autograd/record.h"
 #include "eager/infer.h"
-#include "op/rules.h"
+#include "op/call_cost.h"
 
 namespace hw {
 
@@ -14,12 +14,9 @@ TracedOp::TracedOp(const OpDef& op, std::span<const Tensor> in, const Attrs& att
     for (const Tensor& t : in) event_.detail += text(event_.detail.empty() ? "" : ", ", t.defined() ? text(t) : "None");
   if (tracing(kTraceOrigins)) event_.origin = origin_text();
   if (tracing(kTraceFlops) && op.kind() == OpKind::Kernel) {
-    count_outputs_ = !op.flops_rule();
-    if (op.flops_rule()) try {
-        const std::vector<TensorSpec> specs = specs_of(in);
-        event_.flops = op.flops_rule()({op, specs, attrs, compute_dtype(op, specs)});
-      } catch (const Error&) {  // the call itself will say what is wrong
-      }
+    const std::optional<cost::CallCost> ruled = cost::ruled_cost(op, specs_of(in), attrs);
+    if (ruled) event_.flops = ruled->operations;
+    count_outputs_ = !ruled;
   }
   event_.memory = trace_thread_memory();
   event_.begin = trace_now();

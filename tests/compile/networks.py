@@ -31,5 +31,10 @@ OPTIMISERS = {
     "rmsprop": lambda p: hw.optim.RMSprop(p, lr=0.01),
     "rmsprop_centered": lambda p: hw.optim.RMSprop(p, lr=0.01, momentum=0.9, centered=True),
     "adagrad": lambda p: hw.optim.Adagrad(p, lr=0.1, lr_decay=0.01, initial_accumulator_value=0.1),
+    "adadelta": lambda p: hw.optim.Adadelta(p, rho=0.8, weight_decay=0.01),
+    "adamax": lambda p: hw.optim.Adamax(p, lr=0.01),
+    "nadam": lambda p: hw.optim.NAdam(p, lr=0.01, weight_decay=0.01, decoupled_weight_decay=True),
+    "radam": lambda p: hw.optim.RAdam(p, lr=0.01, betas=(0.8, 0.9)),
+    "rprop": lambda p: hw.optim.Rprop(p, lr=0.01),
     "lamb": lambda p: hw.optim.LAMB(p, lr=0.01, weight_decay=0.01),
 }

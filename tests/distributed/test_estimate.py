@@ -256,3 +256,12 @@ def test_arguments_of_auto():
 def test_measured_device():
     device = hw.distributed.measure_device()
     assert device.flops > 1e8 and device.memory_rate > 1e7 and 0 < device.op_time < 1e-2
+
+
+def test_loops_of_one_element_after_the_other_are_dear():
+    """A window's step takes as long as 128 vector operations: the time of a pool is not that of the memory it touches."""
+    x, mesh = hw.ones(8, 16, 64, 64), hw.mesh("meta", 1)
+    pooled = estimate(nn.Sequential(nn.Linear(64, 64), nn.MaxPool2d(8, 1)), mesh, "data", x, hw.ones(8, 16, 57, 57))
+    steps = 8 * 16 * 57 * 57 * 64  # forward, 64 a window; backward goes to one element each
+    vectors = steps / hw.distributed.Device().flops  # seconds, were they vector operations
+    assert 120 * vectors < pooled.compute < 200 * vectors

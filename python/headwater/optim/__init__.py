@@ -3,8 +3,9 @@
 from . import lr_scheduler, swa_utils
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
-from .by_formula import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
+from .by_formula import Adadelta, Adamax, NAdam, RAdam, Rprop
 from .by_matrix import Adafactor, Muon
+from .by_tensors import ASGD
 from .lamb import LAMB
 from .lbfgs import LBFGS
 from .optimizer import Optimizer

@@ -1,4 +1,4 @@
-"""Optimisers that look at a parameter as a matrix: Adafactor and Muon. Written with tensor operators, as by_formula.py."""
+"""Optimisers that look at a parameter as a matrix: Adafactor and Muon. Written with tensor operators, as by_tensors.py."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import headwater as hw
 
 from . import options
-from .by_formula import _ByFormula
+from .by_tensors import ByTensors
 from .optimizer import Params, state_like
 
 _RATES = ("original", "match_rms_adamw", "spectral_unclamped")
 
 
-class Adafactor(_ByFormula):
+class Adafactor(ByTensors):
     """Adam whose second moments are the product of a row and a column (Shazeer and Stern, arXiv:1804.04235).
 
     The rate is the smaller one of `lr` and 1 / sqrt(step), times the root mean square of the parameter, which counts as `eps[1]` at
@@ -33,7 +33,7 @@ class Adafactor(_ByFormula):
         if not d >= 1:
             raise ValueError(f"d must be at least 1, got {d}")
         options.implementation(foreach, None, False)
-        super(_ByFormula, self).__init__(params, {
+        super(ByTensors, self).__init__(params, {
             "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize,
         })  # fmt: skip
@@ -62,7 +62,7 @@ class Adafactor(_ByFormula):
         param.sub_(update * (rate / max(1.0, update.norm().item() / (math.sqrt(size) * group["d"]))))
 
 
-class Muon(_ByFormula):
+class Muon(ByTensors):
     """Momentum made orthogonal, for the weight matrices of hidden layers (Jordan et al., kellerjordan.github.io/posts/muon, 2024).
 
     All parameters are 2-d; others (embeddings, biases, norms) go to another optimiser. The orthogonal matrix comes from `ns_steps`
@@ -82,7 +82,7 @@ class Muon(_ByFormula):
             raise ValueError(f"ns_coefficients must be three numbers, got {ns_coefficients}")
         if not 0 <= ns_steps < 100:
             raise ValueError(f"ns_steps must be in [0, 100), got {ns_steps}")
-        super(_ByFormula, self).__init__(params, {
+        super(ByTensors, self).__init__(params, {
             "lr": lr, "weight_decay": weight_decay, "decoupled_weight_decay": True, "momentum": momentum, "nesterov": nesterov,
             "ns_coefficients": tuple(ns_coefficients), "eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn, "maximize": False,
         })  # fmt: skip

@@ -13,13 +13,14 @@ def lists_by_step(
     found: Iterable[tuple[Any, Any, dict[str, Any]]],
     names: tuple[str, ...],
     start: Callable[[Any], dict[str, Any]],
+    numbers: tuple[str, ...] = (),
 ) -> list[tuple[list[dict[str, Any]], list[list[Any]]]]:
     """Counts each parameter's step up; by step: (state dicts, [params, grads, states of each name...]).
 
     Parameters share a step unless some went without gradient at times, so there is nearly always one entry. `start`
-    makes the states of a parameter that has none yet.
+    makes the states of a parameter that has none yet. Parameters whose states differ in one of `numbers` are apart too.
     """
-    result: dict[int, tuple[list[dict[str, Any]], list[list[Any]]]] = {}
+    result: dict[Any, tuple[list[dict[str, Any]], list[list[Any]]]] = {}
     for param, grad, state in found:
         if not state:
             with recording.eagerly():
@@ -27,9 +28,12 @@ def lists_by_step(
             if recording.current is not None:
                 recording.current.on_failure(state.clear)
         step = state["step"] = state["step"] + 1
-        found_there = result.get(step)
+        for name in numbers:
+            state[name] = float(state[name])  # torch saves tensors
+        key = (step, *(state[name] for name in numbers)) if numbers else step
+        found_there = result.get(key)
         if found_there is None:
-            found_there = result[step] = ([], [[] for _ in range(2 + len(names))])
+            found_there = result[key] = ([], [[] for _ in range(2 + len(names))])
         states, lists = found_there
         states.append(state)
         lists[0].append(param)
@@ -41,15 +45,15 @@ def lists_by_step(
     found_lists = list(result.values())
     if recording.current is not None:
         for states, _ in found_lists:
-            recording.current.condition(partial(_apart, states))
+            recording.current.condition(partial(_apart, states, ("step", *numbers)))
     return found_lists
 
 
-def _apart(states: list[dict[str, Any]]) -> str:
+def _apart(states: list[dict[str, Any]], names: tuple[str, ...]) -> str:
     """A program steps these parameters together; not once they have seen different numbers of steps."""
-    step = states[0].get("step")
+    first = [states[0].get(name) for name in names]
     for state in states:
-        if state.get("step") != step:
+        if [state.get(name) for name in names] != first:
             return "the parameters of an optimizer have seen different numbers of steps"
     return ""
 

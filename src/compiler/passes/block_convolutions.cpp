@@ -185,7 +185,7 @@ class Blocking {
     const bool plain = c.groups == 1 && c.x[1] <= kPlainChannels;
     Way w{tile, tile > 0 ? "_conv2d_winograd" : "_conv2d_packed", {}, {}, {}};
     w.attrs = {node.attrs[0], node.attrs[1], node.attrs[2], "none", 0.0, 0.0};
-    if (tile > 0) w.attrs = {c.w[0], tile, node.attrs[1], -INFINITY, INFINITY};
+    if (tile > 0) w.attrs = {c.w[0], tile, node.attrs[1], -INFINITY, INFINITY, c.stride[0]};
     w.in = {dense_spec(plain ? c.x : blocked(c.x)), dense_spec(packed_shape(c, tile)), TensorSpec{}, TensorSpec{}};
     w.out = dense_spec(blocked(g_.spec(node.outputs[0]).shape));
     return w;
@@ -199,15 +199,16 @@ class Blocking {
 
   /// As tuning() says: direct always, by formula, or what was measured. Nothing if no fast kernel serves.
   std::optional<Way> best_way(const Node& node, const Convolution& c) const {
-    const bool winograd = c.groups == 1 && c.w[2] == 3 && c.w[3] == 3 && c.x[1] % block_ == 0 && c.stride[0] == 1 &&
-                          c.stride[1] == 1 && c.dilation[0] == 1 && c.dilation[1] == 1;
+    const bool winograd = c.groups == 1 && c.w[2] == 3 && c.w[3] == 3 && c.x[1] % block_ == 0 && c.stride[0] <= 2 &&
+                          c.stride[0] == c.stride[1] && c.dilation[0] == 1 && c.dilation[1] == 1;
     std::vector<Way> ways;
     if (!winograd || tuning() == Tuning::Off) {
       ways = {way_of(node, c, 0)};
     } else if (tuning() == Tuning::Heuristic) {
       ways = {way_of(node, c, tile_by_formula(c, g_.spec(node.outputs[0]).shape))};
     } else {
-      ways = {way_of(node, c, 0), way_of(node, c, 2), way_of(node, c, 4)};
+      ways = {way_of(node, c, 0), way_of(node, c, 4)};
+      if (c.stride[0] == 1) ways.push_back(way_of(node, c, 2));
     }
     std::erase_if(ways, [](const Way& w) { return !has_fast_kernel(w); });
     if (ways.empty()) return std::nullopt;
@@ -221,6 +222,7 @@ class Blocking {
   static int64_t tile_by_formula(const Convolution& c, const Dims& y) {
     WinogradSizes s;
     s.batch = c.x[0], s.in_channels = c.x[1], s.out_channels = c.w[0], s.out_h = y[2], s.out_w = y[3];
+    s.stride = c.stride[0];
     return winograd_packed_tile(s);
   }
 
@@ -235,7 +237,7 @@ class Blocking {
 
   ValueId pack(NodeId n, ValueId weight, const Convolution& c, int64_t tile) {
     const int64_t out = c.w[0], in = c.w[1], h = c.w[2], w = c.w[3], b = block_;
-    if (tile > 0) return add_call(r_, n, "_winograd_pack_weight", {weight}, {tile});
+    if (tile > 0) return add_call(r_, n, "_winograd_pack_weight", {weight}, {tile, c.stride[0]});
     const ValueId dense_weight = dense(n, weight);
     if (c.depthwise()) return reorder(n, view(n, dense_weight, {out / b, b, h, w}), {0, 2, 3, 1});
     if (c.groups == 1 && in <= kPlainChannels)

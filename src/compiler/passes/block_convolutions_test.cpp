@@ -50,6 +50,23 @@ output %15
 )");
 }
 
+TEST_F(BlockConvolutions, AStrideOfTwoIsServedByWinogradWhereItPays) {
+  const std::string graph = R"(input %0 x: f32[1, 64, 28, 28]
+state %1 w: f32[64, 64, 3, 3]
+%2: f32[1, 64, 14, 14] = convolution(%0, %1, None) {stride=[2, 2], padding=[1, 1], dilation=[1, 1]}
+output %2
+)";
+  const std::string text = blocked(graph);
+  EXPECT_NE(text.find("_winograd_pack_weight(%1) {stride=2}"), std::string::npos) << text;
+  EXPECT_NE(text.find("f32[1, 8, 14, 14, 8] = _conv2d_winograd("), std::string::npos) << text;
+  const std::string uneven = blocked(R"(input %0 x: f32[1, 64, 28, 28]
+state %1 w: f32[64, 64, 3, 3]
+%2: f32[1, 64, 14, 28] = convolution(%0, %1, None) {stride=[2, 1], padding=[1, 1], dilation=[1, 1]}
+output %2
+)");
+  EXPECT_EQ(uneven.find("winograd"), std::string::npos) << uneven;
+}
+
 std::string with(std::string from, std::string to, std::string s = kNet) {
   return s.replace(s.find(from), from.size(), to);
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "eager/infer.h"
-#include "op/rules.h"
+#include "op/call_cost.h"
 #include "sbp/transfer.h"
 
 namespace hw {
@@ -22,16 +22,6 @@ TensorSpec part_of(const TensorSpec& spec, const Place* place) {
 
 double bytes_of(const TensorSpec& spec) {
   return spec.given() ? static_cast<double>(spec.numel()) * static_cast<double>(dtype_size(spec.dtype)) : 0;
-}
-
-double flops_of(const OpDef& op, std::span<const TensorSpec> in, const Attrs& attrs, std::span<const TensorSpec> out) {
-  if (op.flops_rule()) try {
-      return op.flops_rule()({op, in, attrs, compute_dtype(op, in)});
-    } catch (const Error&) {  // of attributes that hold the sizes of the whole
-    }
-  double count = 0;
-  for (const TensorSpec& s : out) count += static_cast<double>(s.numel());
-  return count;
 }
 
 /// Bytes of one rank's tensor while it lives.
@@ -76,12 +66,12 @@ void Rehearsal::ran(const OpDef& op, std::span<const Tensor> in, const Attrs& at
     outputs[k] = part_of(outputs[k], choice.out[k]);
     bytes += bytes_of(outputs[k]);
   }
-  const double flops = flops_of(op, inputs, attrs, outputs);
+  const cost::CallCost work = cost::call_cost(op, inputs, attrs, outputs);
   MeshCost& cost = of(choice.out[0]->value.mesh);
   ++cost.ops;
-  cost.flops += flops;
+  cost.flops += work.operations;
   cost.bytes += bytes;
-  cost.compute += device_.op_time + std::max(flops / device_.flops, bytes / device_.memory_rate);
+  cost.compute += device_.op_time + std::max(work.time() / device_.flops, bytes / device_.memory_rate);
   cost.peak = std::max(cost.peak, cost.memory + static_cast<int64_t>(moved));
 }
 

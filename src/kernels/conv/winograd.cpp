@@ -28,12 +28,12 @@ bool winograd_sizes(const ConvRequest& r, int64_t tile, WinogradSizes& s, Winogr
     s.in_channels = g.in_channels, s.out_channels = g.out_channels;
     s.in_h = g.in[1], s.in_w = g.in[2], s.out_h = g.out[1], s.out_w = g.out[2];
     s.pad_h = g.padding[1], s.pad_w = g.padding[2];
-    w = {s.out_channels, s.in_channels, 0, step[0], step[1], step[2], step[3]};
+    w = {s.out_channels, s.in_channels, 0, step[0], step[1], step[2], step[3], 1};
   } else {
     s.in_channels = g.out_channels, s.out_channels = g.in_channels;
     s.in_h = g.out[1], s.in_w = g.out[2], s.out_h = g.in[1], s.out_w = g.in[2];
     s.pad_h = 2 - g.padding[1], s.pad_w = 2 - g.padding[2];
-    w = {s.out_channels, s.in_channels, 2 * step[2] + 2 * step[3], step[1], step[0], -step[2], -step[3]};
+    w = {s.out_channels, s.in_channels, 2 * step[2] + 2 * step[3], step[1], step[0], -step[2], -step[3], 1};
   }
   return true;
 }
@@ -55,10 +55,12 @@ int64_t winograd_packed_tile(WinogradSizes s) {
   if (least < 1e5) return 0;
   int64_t best = 0;
   for (int64_t tile : {2, 4}) {
+    if (s.stride == 2 && tile != 4) continue;
     s.tile = tile;
     const auto tiles = static_cast<double>(s.tiles()), products = static_cast<double>(s.products());
     // Cycles: products, or their weights from memory; transforms of tiles.
-    const double multiply = std::max(products * tiles * channels / 13, products * channels * 4 / 4);
+    const double from_memory = static_cast<double>(s.weights()) * channels * 4 / 4;
+    const double multiply = std::max(products * tiles * channels / 13, from_memory);
     const double cycles = multiply + 0.72 * products * tiles * static_cast<double>(s.in_channels + s.out_channels);
     if (cycles < least) least = cycles, best = tile;
   }
@@ -76,6 +78,7 @@ bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::stri
   const Dims& padding = request.attrs[2].ints();
   s.pad_h = padding[0], s.pad_w = padding[padding.size() - 1];
   out.low = request.attrs[3].f64(), out.high = request.attrs[4].f64();
+  s.stride = request.attrs[5].i64();
   out.has_bias = request.inputs.size() > 2 && request.inputs[2].given();
   out.has_residual = request.inputs.size() > 3 && request.inputs[3].given();
   for (const TensorSpec* t : {&x, &packed, &y, &request.inputs[out.has_residual ? 3 : 0]})
@@ -92,35 +95,51 @@ bool read_winograd(const KernelRequest& request, WinogradRequest& out, std::stri
 
 int64_t read_winograd_pack(const KernelRequest& request, WinogradWeights& out) {
   const TensorSpec& w = request.inputs[0];
-  out = {w.shape[0], w.shape[1], 0, w.strides[0], w.strides[1], w.strides[2], w.strides[3]};
+  out = {w.shape[0], w.shape[1], 0, w.strides[0], w.strides[1], w.strides[2], w.strides[3], request.attrs[1].i64()};
   return request.attrs[0].i64();
 }
 
-/// Coefficients of the product of (x - root), lowest power first.
-static void polynomial(const double* roots, int count, double (&c)[6]) {
-  std::fill_n(c, 6, 0.0);
+/// Coefficients of the product of (x - root), lowest power first; c holds zeros.
+static void polynomial(const double* roots, int count, double* c) {
   c[0] = 1;
   for (int i = 0; i < count; ++i)
     for (int k = i + 1; k >= 0; --k) c[k] = (k > 0 ? c[k - 1] : 0.0) - roots[i] * c[k];
 }
 
-WinogradMatrices winograd_matrices(int64_t tile) {
+/// F(outputs, taps) from outputs + taps - 2 finite points and infinity.
+static WinogradMatrices matrices_of(const double* points, int outputs, int taps) {
   WinogradMatrices m;
-  const double four[] = {0, kWinogradNear, -kWinogradNear, kWinogradFar, -kWinogradFar}, two[] = {0, 1, -1};
-  const double* points = tile == 2 ? two : four;
-  const int finite = static_cast<int>(tile) + 1;
+  const int finite = outputs + taps - 2;
+  m.products = m.window = finite + 1;
   for (int i = 0; i < finite; ++i) {
     double others[4], scale = 1;
     for (int j = 0, n = 0; j < finite; ++j)
       if (j != i) others[n++] = points[j], scale *= points[i] - points[j];
     polynomial(others, finite - 1, m.input[i]);
-    for (int k = 0; k < 3; ++k) m.weight[i][k] = (k == 0 ? 1 : k == 1 ? points[i] : points[i] * points[i]) / scale;
+    for (int k = 0; k < taps; ++k) m.weight[i][k] = (k == 0 ? 1 : k == 1 ? points[i] : points[i] * points[i]) / scale;
     double power = 1;
-    for (int k = 0; k < tile; ++k, power *= points[i]) m.output[k][i] = power;
+    for (int k = 0; k < outputs; ++k, power *= points[i]) m.output[k][i] = power;
   }
   polynomial(points, finite, m.input[finite]);
-  m.weight[finite][2] = 1;
-  m.output[tile - 1][finite] = 1;
+  m.weight[finite][taps - 1] = 1;
+  m.output[outputs - 1][finite] = 1;
+  return m;
+}
+
+WinogradMatrices winograd_matrices(int64_t tile, int64_t stride) {
+  const double four[] = {0, kWinogradNear, -kWinogradNear, kWinogradFar, -kWinogradFar}, two[] = {0, 1, -1};
+  if (stride == 1) return matrices_of(tile == 2 ? two : four, static_cast<int>(tile), 3);
+  const double strided[] = {kStridedNear, -kStridedNear, kStridedFar, -kStridedFar};
+  const WinogradMatrices outer = matrices_of(strided, 4, 2);
+  WinogradMatrices m;
+  m.products = m.window = 9;
+  for (int i = 0; i < 5; ++i) {
+    for (int k = 0; k < 5; ++k) m.input[i][2 * k] = outer.input[i][k];
+    for (int k = 0; k < 4; ++k) m.output[k][i] = outer.output[k][i];
+    m.weight[i][0] = outer.weight[i][0], m.weight[i][2] = outer.weight[i][1];
+  }
+  for (int k = 0; k < 4; ++k) m.input[5 + k][2 * k + 1] = m.output[k][5 + k] = 1;
+  m.weight[5][1] = 1;
   return m;
 }
 

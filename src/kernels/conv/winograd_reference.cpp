@@ -24,7 +24,7 @@ class PackReference final : public Kernel {
 
  private:
   void one(const float* w, float* to, int64_t step) const {
-    const WinogradMatrices m = winograd_matrices(tile_);
+    const WinogradMatrices m = winograd_matrices(tile_, weights_.stride);
     const auto n = static_cast<int>(tile_) + 2;
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
@@ -45,7 +45,7 @@ class ConvReference final : public Kernel {
  public:
   explicit ConvReference(const WinogradRequest& request) : r_(request), s_(request.sizes) {}
   void run(const KernelArgs& args) const override {
-    const WinogradMatrices m = winograd_matrices(s_.tile);
+    const WinogradMatrices m = winograd_matrices(s_.tile, s_.stride);
     for (int64_t image = 0; image < s_.batch; ++image)
       for (int64_t o = 0; o < s_.out_channels; ++o)
         for (int64_t y = 0; y < s_.out_h; y += s_.tile)
@@ -61,26 +61,28 @@ class ConvReference final : public Kernel {
   void tile(const KernelArgs& args, const WinogradMatrices& m, int64_t image, int64_t o, int64_t y, int64_t x) const {
     const auto *in = static_cast<const float*>(args.inputs[0]), *packed = static_cast<const float*>(args.inputs[1]);
     const auto* bias = static_cast<const float*>(r_.has_bias ? args.inputs[2] : nullptr);
-    const auto n = static_cast<int>(s_.tile) + 2;
-    double sums[6][6] = {};
+    const int last = static_cast<int>(s_.tile) + 1;
+    double sums[9][9] = {};
     for (int64_t c = 0; c < s_.in_channels; ++c)
-      for (int k = 0; k < n; ++k)
-        for (int l = 0; l < n; ++l) {
-          const int64_t row = y - s_.pad_h + k, column = x - s_.pad_w + l;
+      for (int k = 0; k < m.window; ++k)
+        for (int l = 0; l < m.window; ++l) {
+          const int64_t row = y * s_.stride - s_.pad_h + k, column = x * s_.stride - s_.pad_w + l;
           if (row < 0 || row >= s_.in_h || column < 0 || column >= s_.in_w) continue;
           const double value = in[at(s_.in_channels, s_.in_h, s_.in_w, image, c, row, column)];
-          for (int i = 0; i < n; ++i)
-            for (int j = 0; j < n; ++j)
+          for (int i = 0; i < m.products; ++i)
+            for (int j = 0; j < m.products; ++j) {
+              const int64_t weight = std::min(i, last) * (last + 1) + std::min(j, last);
               sums[i][j] +=
                   m.input[i][k] * m.input[j][l] * value *
-                  static_cast<double>(packed[s_.packed_index(o, c) + (i * n + j) * s_.packed_k() * kWinogradPanel]);
+                  static_cast<double>(packed[s_.packed_index(o, c) + weight * s_.packed_k() * kWinogradPanel]);
+            }
         }
     auto* out = static_cast<float*>(args.outputs[0]);
     for (int64_t k = 0; k < std::min(s_.tile, s_.out_h - y); ++k)
       for (int64_t l = 0; l < std::min(s_.tile, s_.out_w - x); ++l) {
         double sum = bias ? static_cast<double>(bias[o]) : 0.0;
-        for (int i = 0; i < n; ++i)
-          for (int j = 0; j < n; ++j) sum += m.output[k][i] * m.output[l][j] * sums[i][j];
+        for (int i = 0; i < m.products; ++i)
+          for (int j = 0; j < m.products; ++j) sum += m.output[k][i] * m.output[l][j] * sums[i][j];
         const int64_t to = at(s_.out_channels, s_.out_h, s_.out_w, image, o, y + k, x + l);
         if (r_.has_residual) sum += static_cast<double>(static_cast<const float*>(args.inputs[3])[to]);
         out[to] = static_cast<float>(sum < r_.low ? r_.low : sum > r_.high ? r_.high : sum);

@@ -23,6 +23,14 @@ HWY_INLINE void plain(const T* s, int64_t src_stride, T* d, int64_t dst_stride, 
     for (int64_t c = 0; c < columns; ++c) d[r * dst_stride + c] = s[c * src_stride + r];
 }
 
+/// What is left beside whole blocks.
+template <class T>
+struct Edge {
+  static HWY_INLINE void run(const T* s, int64_t src_stride, T* d, int64_t dst_stride, int64_t columns, int64_t rows) {
+    plain(s, src_stride, d, dst_stride, columns, rows);
+  }
+};
+
 template <class T>
 struct Block {
   static constexpr int64_t kSize = 16;
@@ -77,6 +85,20 @@ requires(sizeof(T) == 4 || sizeof(T) == 8) struct Block<T> {
     write_lines(tile, d, dst_stride);
   }
 };
+
+/// Few columns (channels of a block of weights, heads) under many rows: small blocks straight to where they belong.
+template <class T>
+requires(sizeof(T) == 4 || sizeof(T) == 8) struct Edge<T> {
+  static constexpr int64_t kStep = 16 / sizeof(T);
+  static HWY_INLINE void run(const T* s, int64_t src_stride, T* d, int64_t dst_stride, int64_t columns, int64_t rows) {
+    const int64_t c = columns / kStep * kStep, r = rows / kStep * kStep;
+    for (int64_t j = 0; j < r; j += kStep)
+      for (int64_t i = 0; i < c; i += kStep)
+        transpose_small(s + i * src_stride + j, src_stride, d + j * dst_stride + i, dst_stride);
+    plain(s + c * src_stride, src_stride, d + c, dst_stride, columns - c, r);
+    plain(s + r, src_stride, d + r * dst_stride, dst_stride, columns, rows - r);
+  }
+};
 #endif
 
 template <class T>
@@ -90,9 +112,9 @@ static void transpose(const void* src, int64_t src_stride, void* dst, int64_t ds
     int64_t r = 0;
     for (; r + kSize <= rows; r += kSize)
       Block<T>::run(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride);
-    plain(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride, kSize, rows - r);
+    Edge<T>::run(s + c * src_stride + r, src_stride, d + r * dst_stride + c, dst_stride, kSize, rows - r);
   }
-  plain(s + c * src_stride, src_stride, d + c, dst_stride, columns - c, rows);
+  Edge<T>::run(s + c * src_stride, src_stride, d + c, dst_stride, columns - c, rows);
 }
 
 TransposeFn transpose_of(int64_t bytes) {

@@ -22,6 +22,18 @@ struct Rmsprop {
 struct Adagrad {
   enum { lr, lr_decay, eps, weight_decay, step, maximize };
 };
+struct Adadelta {
+  enum { lr, rho, eps, weight_decay, maximize };
+};
+struct Adamax {
+  enum { lr, beta1, beta2, eps, weight_decay, step, maximize };
+};
+struct Nadam {  // as Adam, and
+  enum { momentum_decay = Adam::maximize + 1, mu_product };
+};
+struct Rprop {
+  enum { eta_down, eta_up, least, most, maximize };
+};
 
 template <class T>
 inline T number(const Attrs& attrs, int at) {
@@ -146,6 +158,140 @@ struct AdagradFormula {
   }
 };
 
+template <class T>
+struct AdadeltaFormula {
+  static constexpr int kStates = 2;
+  T lr, rho, fresh, eps, decay, sign_;
+  explicit AdadeltaFormula(const Attrs& attrs)
+      : lr(number<T>(attrs, Adadelta::lr)),
+        rho(number<T>(attrs, Adadelta::rho)),
+        fresh(static_cast<T>(1 - attrs[Adadelta::rho].f64())),
+        eps(number<T>(attrs, Adadelta::eps)),
+        decay(number<T>(attrs, Adadelta::weight_decay)),
+        sign_(sign<T>(attrs, Adadelta::maximize)) {}
+  void operator()(T& p, T g, T& a, T& b, T&) const {
+    g = pulled(sign_, g, decay, p);
+    a = rho * a + fresh * g * g;
+    const T d = std::sqrt(b + eps) / std::sqrt(a + eps) * g;
+    b = rho * b + fresh * d * d;
+    p -= lr * d;
+  }
+};
+
+template <class T>
+struct AdamaxFormula {
+  static constexpr int kStates = 2;
+  T mean, beta2, eps, decay, sign_, rate;
+  explicit AdamaxFormula(const Attrs& attrs)
+      : mean(static_cast<T>(1 - attrs[Adamax::beta1].f64())),
+        beta2(number<T>(attrs, Adamax::beta2)),
+        eps(number<T>(attrs, Adamax::eps)),
+        decay(number<T>(attrs, Adamax::weight_decay)),
+        sign_(sign<T>(attrs, Adamax::maximize)) {
+    const double step = static_cast<double>(attrs[Adamax::step].i64());
+    rate = static_cast<T>(attrs[Adamax::lr].f64() / (1 - std::pow(attrs[Adamax::beta1].f64(), step)));
+  }
+  void operator()(T& p, T g, T& a, T& b, T&) const {
+    g = pulled(sign_, g, decay, p);
+    a += mean * (g - a);
+    const T size = (g < T(0) ? -g : g) + eps;
+    b = beta2 * b;
+    b = size > b || size != size ? size : b;  // a NaN stays one
+    p -= rate * (a / b);
+  }
+};
+
+/// Adam's numbers, and what becomes of the parameter where decay is decoupled.
+template <class T>
+struct AdamNumbers {
+  double lr, beta1, beta2, step;
+  T mean, keep, square, eps, decay, shrink = 1, sign_;
+  explicit AdamNumbers(const Attrs& attrs)
+      : lr(attrs[Adam::lr].f64()),
+        beta1(attrs[Adam::beta1].f64()),
+        beta2(attrs[Adam::beta2].f64()),
+        step(static_cast<double>(attrs[Adam::step].i64())),
+        mean(static_cast<T>(1 - beta1)),
+        keep(static_cast<T>(beta2)),
+        square(static_cast<T>(1 - beta2)),
+        eps(number<T>(attrs, Adam::eps)),
+        decay(number<T>(attrs, Adam::weight_decay)),
+        sign_(sign<T>(attrs, Adam::maximize)) {
+    if (!attrs[Adam::decoupled].truth()) return;
+    shrink = static_cast<T>(1 - lr * attrs[Adam::weight_decay].f64());
+    decay = 0;
+  }
+  /// Both means after this step; the gradient that entered them.
+  T moments(T p, T g, T& a, T& b) const {
+    g = pulled(sign_, g, decay, p);
+    a += mean * (g - a);
+    b = keep * b + square * g * g;
+    return g;
+  }
+};
+
+template <class T>
+struct NadamFormula : AdamNumbers<T> {
+  static constexpr int kStates = 2;
+  T unroot, of_gradient, of_mean;
+  explicit NadamFormula(const Attrs& attrs) : AdamNumbers<T>(attrs) {
+    const double decay = attrs[Nadam::momentum_decay].f64(), product = attrs[Nadam::mu_product].f64();
+    auto momentum = [&](double n) { return this->beta1 * (1 - 0.5 * std::pow(0.96, n * decay)); };
+    const double next = momentum(this->step + 1);
+    unroot = static_cast<T>(1 / std::sqrt(1 - std::pow(this->beta2, this->step)));
+    of_gradient = static_cast<T>(this->lr * (1 - momentum(this->step)) / (1 - product));
+    of_mean = static_cast<T>(this->lr * next / (1 - product * next));
+  }
+  void operator()(T& p, T g, T& a, T& b, T&) const {
+    g = this->moments(p, g, a, b);
+    p = p * this->shrink - (of_gradient * g + of_mean * a) / (std::sqrt(b) * unroot + this->eps);
+  }
+};
+
+/// `rectified`: the mean square is of enough steps to be divided by.
+template <class T>
+struct RadamFormula : AdamNumbers<T> {
+  static constexpr int kStates = 2;
+  bool rectified;
+  T rate;
+  explicit RadamFormula(const Attrs& attrs) : AdamNumbers<T>(attrs) {
+    const double limit = 2 / (1 - this->beta2) - 1, power = std::pow(this->beta2, this->step);
+    const double length = limit - 2 * this->step * power / (1 - power);
+    double factor = this->lr / (1 - std::pow(this->beta1, this->step));
+    rectified = length > 5;
+    if (rectified)
+      factor *= std::sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length) * (1 - power));
+    rate = static_cast<T>(factor);
+  }
+  void operator()(T& p, T g, T& a, T& b, T&) const {
+    this->moments(p, g, a, b);
+    p = p * this->shrink - rate * (rectified ? a / (std::sqrt(b) + this->eps) : a);
+  }
+};
+
+/// States: the gradient before, and the size of the step.
+template <class T>
+struct RpropFormula {
+  static constexpr int kStates = 2;
+  T down, up, least, most, sign_;
+  explicit RpropFormula(const Attrs& attrs)
+      : down(number<T>(attrs, Rprop::eta_down)),
+        up(number<T>(attrs, Rprop::eta_up)),
+        least(number<T>(attrs, Rprop::least)),
+        most(number<T>(attrs, Rprop::most)),
+        sign_(sign<T>(attrs, Rprop::maximize)) {}
+  void operator()(T& p, T g, T& a, T& b, T&) const {
+    g = sign_ * g;
+    const T agreement = g * a;
+    b *= agreement > T(0) ? up : agreement < T(0) ? down : T(1);
+    b = b < least ? least : b;
+    b = b > most ? most : b;
+    g = agreement < T(0) ? T(0) : g;
+    p -= g > T(0) ? b : g < T(0) ? -b : T(0);
+    a = g;
+  }
+};
+
 /// The states of LAMB; `direction` is u before the ratio.
 template <class T>
 struct LambFormula {
@@ -203,6 +349,11 @@ bool with_formula(const KernelRequest& r, Use&& use) {
     return use(static_cast<RmspropFormula<T, false, false>*>(nullptr)), true;
   }
   if (r.op == "adagrad_step") return use(static_cast<AdagradFormula<T>*>(nullptr)), true;
+  if (r.op == "adadelta_step") return use(static_cast<AdadeltaFormula<T>*>(nullptr)), true;
+  if (r.op == "adamax_step") return use(static_cast<AdamaxFormula<T>*>(nullptr)), true;
+  if (r.op == "nadam_step") return use(static_cast<NadamFormula<T>*>(nullptr)), true;
+  if (r.op == "radam_step") return use(static_cast<RadamFormula<T>*>(nullptr)), true;
+  if (r.op == "rprop_step") return use(static_cast<RpropFormula<T>*>(nullptr)), true;
   return false;
 }
 

@@ -110,6 +110,11 @@ const RegisterKernel sgd({"sgd_step", "reference", DeviceType::CPU, kReferencePr
 const RegisterKernel adam({"adam_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 const RegisterKernel rmsprop({"rmsprop_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 const RegisterKernel adagrad({"adagrad_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+const RegisterKernel adadelta({"adadelta_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+const RegisterKernel adamax({"adamax_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+const RegisterKernel nadam({"nadam_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+const RegisterKernel radam({"radam_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
+const RegisterKernel rprop({"rprop_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 const RegisterKernel lamb({"lamb_step", "reference", DeviceType::CPU, kReferencePriority, &prepare});
 
 }  // namespace

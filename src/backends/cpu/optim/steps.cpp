@@ -139,6 +139,11 @@ const RegisterKernel sgd({"sgd_step", "simd", DeviceType::CPU, 10, &prepare});
 const RegisterKernel adam({"adam_step", "simd", DeviceType::CPU, 10, &prepare});
 const RegisterKernel rmsprop({"rmsprop_step", "simd", DeviceType::CPU, 10, &prepare});
 const RegisterKernel adagrad({"adagrad_step", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel adadelta({"adadelta_step", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel adamax({"adamax_step", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel nadam({"nadam_step", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel radam({"radam_step", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel rprop({"rprop_step", "simd", DeviceType::CPU, 10, &prepare});
 const RegisterKernel lamb({"lamb_step", "simd", DeviceType::CPU, 10, &prepare});
 
 }  // namespace

@@ -24,9 +24,9 @@ HWY_INLINE void read_reversed(const WinogradWeights& w, const float* from, int64
 
 /// Four input channels at a time go through a buffer: the products' places lie a power of two apart and would push each other
 /// out of the cache.
-template <int kTile>
+template <class W>
 void pack_weights(const WinogradWeights& w, const float* data, int64_t first, int64_t last, float* packed) {
-  constexpr int64_t products = (kTile + 2) * (kTile + 2), group = 4;
+  constexpr int64_t products = W::kWeights * W::kWeights, group = 4;
   const int64_t step = (w.in_channels + group - 1) / group * group * kWinogradPanel;
   HWY_ALIGN float taps[9 * kWinogradPanel];
   HWY_ALIGN float buffer[products * group * kWinogradPanel];
@@ -42,7 +42,7 @@ void pack_weights(const WinogradWeights& w, const float* data, int64_t first, in
         else
           read_taps(w, from, channels, taps);
         for (int64_t o = 0; o < kWinogradPanel; o += kWinogradLanes)
-          weight_tile<kTile>(taps + o, buffer + i * kWinogradPanel + o, group * kWinogradPanel);
+          weight_tile<W>(taps + o, buffer + i * kWinogradPanel + o, group * kWinogradPanel);
       }
       for (int64_t i = 0; i < products; ++i)
         copy_pixels(buffer + i * group * kWinogradPanel, kWinogradPanel, kWinogradPanel, to + i * step, kWinogradPanel,

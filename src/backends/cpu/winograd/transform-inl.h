@@ -13,12 +13,26 @@ using Floats = hn::CappedTag<float, kWinogradPanel>;
 using Vec = hn::VFromD<Floats>;
 constexpr int64_t kWinogradLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
 
-template <int kTile>
+/// kTile x kTile outputs of a convolution of stride kStride_; numbers are of one axis.
+template <int kTile_, int kStride_>
+struct Tiles {
+  static constexpr int kTile = kTile_, kStride = kStride_;
+  static constexpr int kWindow = (kTile - 1) * kStride + 3;  // pixels that a tile reads
+  static constexpr int kAdvance = kTile * kStride;           // from tile to tile
+  static constexpr int kProducts = kStride == 1 ? kTile + 2 : 2 * kTile + 1, kWeights = kTile + 2;
+  /// The weight of a product of both axes.
+  static constexpr int weight_of(int64_t product) {
+    const int i = static_cast<int>(product) / kProducts, j = static_cast<int>(product) % kProducts;
+    return (i < kWeights ? i : kWeights - 1) * kWeights + (j < kWeights ? j : kWeights - 1);
+  }
+};
+
+template <class W>
 struct Transform;
 
 /// Points 0, 1, -1, infinity.
 template <>
-struct Transform<2> {
+struct Transform<Tiles<2, 1>> {
   static HWY_INLINE void input(const Vec (&x)[4], Vec (&y)[4]) {
     y[0] = hn::Sub(x[2], x[0]);
     y[1] = hn::Add(x[2], x[1]);
@@ -40,7 +54,7 @@ struct Transform<2> {
 
 /// Points 0, a, -a, b, -b, infinity. Even and odd powers apart: each pair of points shares them.
 template <>
-struct Transform<4> {
+struct Transform<Tiles<4, 1>> {
   static constexpr float a = kWinogradNear, b = kWinogradFar;
   static HWY_INLINE Vec set(double value) { return hn::Set(Floats(), static_cast<float>(value)); }
   static HWY_INLINE void input(const Vec (&x)[6], Vec (&y)[6]) {
@@ -75,29 +89,65 @@ struct Transform<4> {
   }
 };
 
-/// B^T d B of one tile: rows of pixels `row_step` apart, pixels kPixel apart; results `step` apart.
-template <int kTile, int kPixel>
-HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, float* HWY_RESTRICT to, int64_t step) {
-  constexpr int n = kTile + 2;
-  const Floats d;
-  HWY_ALIGN float middle[n * n * kWinogradLanes];
-#pragma GCC unroll 6
-  for (int j = 0; j < n; ++j) {
-    Vec x[n], y[n];
-#pragma GCC unroll 6
-    for (int i = 0; i < n; ++i) x[i] = hn::LoadU(d, from + i * row_step + j * kPixel);
-    Transform<kTile>::input(x, y);
-#pragma GCC unroll 6
-    for (int i = 0; i < n; ++i) hn::Store(y[i], d, middle + (i * n + j) * kWinogradLanes);
+/// The outer taps: points a, -a, b, -b, infinity on every other pixel. The middle one: the pixels between.
+template <>
+struct Transform<Tiles<4, 2>> {
+  static constexpr double a = kStridedNear, b = kStridedFar;
+  static HWY_INLINE Vec set(double value) { return hn::Set(Floats(), static_cast<float>(value)); }
+  static HWY_INLINE void input(const Vec (&x)[9], Vec (&y)[9]) {
+    const Vec a2 = set(a * a), b2 = set(b * b);
+    const Vec even_a = hn::NegMulAdd(b2, x[0], x[4]), odd_a = hn::NegMulAdd(b2, x[2], x[6]);
+    const Vec even_b = hn::NegMulAdd(a2, x[0], x[4]), odd_b = hn::NegMulAdd(a2, x[2], x[6]);
+    y[0] = hn::MulAdd(set(a), even_a, odd_a);
+    y[1] = hn::NegMulAdd(set(a), even_a, odd_a);
+    y[2] = hn::MulAdd(set(b), even_b, odd_b);
+    y[3] = hn::NegMulAdd(set(b), even_b, odd_b);
+    y[4] = hn::MulAdd(set(a * a * b * b), x[0], hn::NegMulAdd(set(a * a + b * b), x[4], x[8]));
+    y[5] = x[1], y[6] = x[3], y[7] = x[5], y[8] = x[7];
   }
-#pragma GCC unroll 6
-  for (int i = 0; i < n; ++i) {
-    Vec x[n], y[n];
-#pragma GCC unroll 6
-    for (int j = 0; j < n; ++j) x[j] = hn::Load(d, middle + (i * n + j) * kWinogradLanes);
-    Transform<kTile>::input(x, y);
-#pragma GCC unroll 6
-    for (int j = 0; j < n; ++j) hn::Store(y[j], d, to + (i * n + j) * step);
+  static HWY_INLINE void weight(const Vec (&g)[3], Vec (&y)[6]) {
+    constexpr double at_a = 2 * a * (a * a - b * b), at_b = 2 * b * (b * b - a * a);
+    const Vec even_a = hn::Mul(set(1 / at_a), g[0]), even_b = hn::Mul(set(1 / at_b), g[0]);
+    y[0] = hn::MulAdd(set(a / at_a), g[2], even_a);
+    y[1] = hn::MulSub(set(a / at_a), g[2], even_a);
+    y[2] = hn::MulAdd(set(b / at_b), g[2], even_b);
+    y[3] = hn::MulSub(set(b / at_b), g[2], even_b);
+    y[4] = g[2];
+    y[5] = g[1];
+  }
+  static HWY_INLINE void output(const Vec (&x)[9], Vec (&y)[4]) {
+    const Vec even_a = hn::Add(x[0], x[1]), odd_a = hn::Sub(x[0], x[1]);
+    const Vec even_b = hn::Add(x[2], x[3]), odd_b = hn::Sub(x[2], x[3]);
+    y[0] = hn::Add(x[5], hn::Add(even_a, even_b));
+    y[1] = hn::MulAdd(set(b), odd_b, hn::MulAdd(set(a), odd_a, x[6]));
+    y[2] = hn::MulAdd(set(b * b), even_b, hn::MulAdd(set(a * a), even_a, x[7]));
+    y[3] = hn::MulAdd(set(b * b * b), odd_b, hn::MulAdd(set(a * a * a), odd_a, hn::Add(x[4], x[8])));
+  }
+};
+
+/// B^T d B of one tile: rows of pixels `row_step` apart, pixels kPixel apart; results `step` apart.
+template <class W, int kPixel>
+HWY_INLINE void input_tile(const float* HWY_RESTRICT from, int64_t row_step, float* HWY_RESTRICT to, int64_t step) {
+  constexpr int window = W::kWindow, products = W::kProducts;
+  const Floats d;
+  HWY_ALIGN float middle[products * window * kWinogradLanes];
+#pragma GCC unroll 9
+  for (int j = 0; j < window; ++j) {
+    Vec x[window], y[products];
+#pragma GCC unroll 9
+    for (int i = 0; i < window; ++i) x[i] = hn::LoadU(d, from + i * row_step + j * kPixel);
+    Transform<W>::input(x, y);
+#pragma GCC unroll 9
+    for (int i = 0; i < products; ++i) hn::Store(y[i], d, middle + (i * window + j) * kWinogradLanes);
+  }
+#pragma GCC unroll 9
+  for (int i = 0; i < products; ++i) {
+    Vec x[window], y[products];
+#pragma GCC unroll 9
+    for (int j = 0; j < window; ++j) x[j] = hn::Load(d, middle + (i * window + j) * kWinogradLanes);
+    Transform<W>::input(x, y);
+#pragma GCC unroll 9
+    for (int j = 0; j < products; ++j) hn::Store(y[j], d, to + (i * products + j) * step);
   }
 }
 
@@ -109,29 +159,29 @@ struct Finish {
 };
 
 /// The results of one tile: products `step` apart; rows of pixels `row_step` apart, pixels kPixel apart.
-template <int kTile, int kPixel>
+template <class W, int kPixel>
 HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const Finish& finish, float* to,
                             int64_t row_step) {
-  constexpr int n = kTile + 2;
+  constexpr int n = W::kProducts, kTile = W::kTile;
   const Floats d;
   HWY_ALIGN float middle[kTile * n * kWinogradLanes];
-#pragma GCC unroll 6
+#pragma GCC unroll 9
   for (int j = 0; j < n; ++j) {
     Vec x[n], y[kTile];
-#pragma GCC unroll 6
+#pragma GCC unroll 9
     for (int i = 0; i < n; ++i) x[i] = hn::Load(d, from + (i * n + j) * step);
-    Transform<kTile>::output(x, y);
-#pragma GCC unroll 6
+    Transform<W>::output(x, y);
+#pragma GCC unroll 9
     for (int i = 0; i < kTile; ++i) hn::Store(y[i], d, middle + (i * n + j) * kWinogradLanes);
   }
   const Vec added = hn::Load(d, finish.bias), low = hn::Set(d, finish.low), high = hn::Set(d, finish.high);
-#pragma GCC unroll 6
+#pragma GCC unroll 9
   for (int i = 0; i < kTile; ++i) {
     Vec x[n], y[kTile];
-#pragma GCC unroll 6
+#pragma GCC unroll 9
     for (int j = 0; j < n; ++j) x[j] = hn::Load(d, middle + (i * n + j) * kWinogradLanes);
-    Transform<kTile>::output(x, y);
-#pragma GCC unroll 6
+    Transform<W>::output(x, y);
+#pragma GCC unroll 9
     for (int j = 0; j < kTile; ++j) {
       Vec value = hn::Add(y[j], added);
       if (finish.residual) value = hn::Add(value, hn::LoadU(d, finish.residual + i * row_step + j * kPixel));
@@ -142,10 +192,10 @@ HWY_INLINE void output_tile(const float* HWY_RESTRICT from, int64_t step, const 
   }
 }
 
-/// G g G^T for a vector of output channels: nine weights to (tile + 2)^2 products, `step` apart.
-template <int kTile>
+/// G g G^T for a vector of output channels: nine weights to (tile + 2)^2, `step` apart.
+template <class W>
 HWY_INLINE void weight_tile(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, int64_t step) {
-  constexpr int n = kTile + 2;
+  constexpr int n = W::kWeights;
   const Floats d;
   Vec middle[n][3];
 #pragma GCC unroll 3
@@ -153,14 +203,14 @@ HWY_INLINE void weight_tile(const float* HWY_RESTRICT from, float* HWY_RESTRICT 
     Vec g[3], y[n];
 #pragma GCC unroll 3
     for (int i = 0; i < 3; ++i) g[i] = hn::Load(d, from + (i * 3 + j) * kWinogradPanel);
-    Transform<kTile>::weight(g, y);
+    Transform<W>::weight(g, y);
 #pragma GCC unroll 6
     for (int i = 0; i < n; ++i) middle[i][j] = y[i];
   }
 #pragma GCC unroll 6
   for (int i = 0; i < n; ++i) {
     Vec y[n];
-    Transform<kTile>::weight(middle[i], y);
+    Transform<W>::weight(middle[i], y);
 #pragma GCC unroll 6
     for (int j = 0; j < n; ++j) hn::StoreU(y[j], d, to + (i * n + j) * step);
   }

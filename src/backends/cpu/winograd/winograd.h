@@ -22,7 +22,8 @@ struct WinogradPlan {
   int64_t output_floats() const { return sizes.products() * output_step(); }
   /// Rows of one line of tiles with 16 channels side by side.
   int64_t strip_floats() const {
-    return (sizes.tile + 2) * (std::min(tiles_each, sizes.tiles_x()) * sizes.tile + 2) * kWinogradPanel;
+    const int64_t across = (std::min(tiles_each, sizes.tiles_x()) - 1) * sizes.tile * sizes.stride + sizes.window();
+    return sizes.window() * across * kWinogradPanel;
   }
 };
 
