@@ -1,9 +1,12 @@
 """Boxing: every pair of placements, on equal, overlapping and disjoint meshes, with uneven and empty parts, in every dtype."""
 
+import importlib.util
 import itertools
+import json
 
 import numpy as np
 import pytest
+from ranks import PROGRAMS, launch, needs_mpi
 
 import headwater as hw
 
@@ -13,6 +16,13 @@ ORDERED = [d for d in DTYPES if not d.startswith("complex")]
 LINES = [hw.mesh("cpu", 1), hw.mesh("cpu", 2), hw.mesh("cpu", 3), hw.mesh("cpu", 2, ranks=[1, 2]), hw.mesh("cpu", 3, ranks=[7, 6, 5])]
 GRIDS = [hw.mesh("cpu", (2, 2)), hw.mesh("cpu", (2, 2), ranks=[3, 2, 1, 0]), hw.mesh("cpu", (1, 3), ranks=[3, 4, 5])]
 SHAPES = [(4, 6), (5, 3), (1, 2), (0, 3)]  # even, uneven, empty parts, empty
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(f"scripts_{name}", PROGRAMS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def values(shape, dtype, seed=0):
@@ -164,3 +174,17 @@ def test_second_order_through_boxing():
     (first,) = hw.autograd.grad((x.to_global(m, S(0)) ** 3).sum(), x, create_graph=True)
     (second,) = hw.autograd.grad(first.sum(), x)
     assert second.tolist() == [6, 12, 18]
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_processes_give_the_bits_of_one(ranks):
+    """One rank a process: changes of SBP are collectives, also sums whose bits depend on the order of the ranks."""
+    out = launch(ranks, "boxing.py")
+    assert out.returncode == 0, out.stdout[-2000:] + out.stderr[-3000:]
+    here = script("boxing").hashes(ranks, list(range(ranks)))
+    answers = [json.loads(line[line.index("] [") + 2 :]) for line in out.stdout.splitlines() if "] [" in line]
+    assert sorted(a[0] for a in answers) == list(range(ranks))
+    for rank, hashes, used in answers:
+        assert hashes == here[rank]
+        assert used == ["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]

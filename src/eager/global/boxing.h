@@ -5,8 +5,9 @@
 
 namespace hw {
 
-/// The parts of `t` as `to` wants them. They may be views of t's own parts: clone before writing.
-Tensors boxed_parts(const Tensor& t, const Place* to);
+/// The parts of `t` as `to` wants them. They may be views of t's own parts: clone before writing. `into`: where they may lie if that
+/// saves a copy; look whether they do.
+Tensors boxed_parts(const Tensor& t, const Place* to, const Tensors& into = {});
 /// The part of `whole` that each hosted rank holds; a value that every process has. Views, except where partial.
 Tensors parts_of_whole(const Tensor& whole, const Place* to);
 
