@@ -1,12 +1,11 @@
 """Boxing: every pair of placements, on equal, overlapping and disjoint meshes, with uneven and empty parts, in every dtype."""
 
-import importlib.util
 import itertools
 import json
 
 import numpy as np
 import pytest
-from ranks import PROGRAMS, launch, needs_mpi
+from ranks import launch, needs_mpi, script
 
 import headwater as hw
 
@@ -16,13 +15,6 @@ ORDERED = [d for d in DTYPES if not d.startswith("complex")]
 LINES = [hw.mesh("cpu", 1), hw.mesh("cpu", 2), hw.mesh("cpu", 3), hw.mesh("cpu", 2, ranks=[1, 2]), hw.mesh("cpu", 3, ranks=[7, 6, 5])]
 GRIDS = [hw.mesh("cpu", (2, 2)), hw.mesh("cpu", (2, 2), ranks=[3, 2, 1, 0]), hw.mesh("cpu", (1, 3), ranks=[3, 4, 5])]
 SHAPES = [(4, 6), (5, 3), (1, 2), (0, 3)]  # even, uneven, empty parts, empty
-
-
-def script(name):
-    spec = importlib.util.spec_from_file_location(f"scripts_{name}", PROGRAMS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def values(shape, dtype, seed=0):

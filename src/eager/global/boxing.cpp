@@ -339,7 +339,7 @@ static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
   return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
 }
 
-static bool holds_alone(const Tensor& t) {
+bool holds_alone(const Tensor& t) {
   const GlobalTensor& g = *global_of(t);
   if (g.use_count() != 1 || g.moved) return false;
   for (const Tensor& p : g.parts)

@@ -23,6 +23,9 @@ std::string set_apart(std::string work);
 /// set it moves the sums afterwards.
 inline thread_local bool t_defer_sums = false;
 
+/// Whether nobody else holds the parts of a global tensor, and they are dense: then they may be taken over, or written to.
+bool holds_alone(const Tensor& t);
+
 /// Runs `_boxing`, without the tape.
 void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out);
 
