@@ -46,6 +46,13 @@ class CommMessenger final : public Messenger {
     forget_sent();
   }
 
+  Comm* comm() override { return comm_.get(); }
+
+  void wait(std::span<const Request> requests) override {
+    const nb::gil_scoped_acquire lock;
+    wait_for(requests);
+  }
+
   void finish() {
     std::vector<Request> requests;
     for (const Sent& s : sent_) requests.push_back(s.request);
@@ -60,9 +67,9 @@ class CommMessenger final : public Messenger {
   };
   static constexpr int kTag = Comm::kMaxTag;  // channels count down from here, users' messages up from 0
 
-  void wait_for(const std::vector<Request>& requests) {
+  void wait_for(std::span<const Request> requests) {
     try {
-      for (const Request& r : requests) wait(*r.get());
+      for (const Request& r : requests) wait_one(*r.get());
     } catch (...) {  // the buffers must live until nothing is under way
       comm_->abort("an exchange of parts of global tensors was interrupted");
       nb::gil_scoped_release release;
@@ -78,7 +85,7 @@ class CommMessenger final : public Messenger {
     std::erase_if(sent_, [](const Sent& s) { return s.request->done(); });
   }
 
-  static void wait(Operation& o) {
+  static void wait_one(Operation& o) {
     while (!o.done()) {
       {
         nb::gil_scoped_release release;

@@ -11,6 +11,7 @@
 #include "core/read_guard.h"
 #include "eager/global/boxing.h"
 #include "eager/global/choose.h"
+#include "eager/global/sums.h"
 #include "eager/global/world.h"
 #include "eager/global_hook.h"
 #include "op/created_like.h"
@@ -266,6 +267,17 @@ void bind_global(nb::module_& m) {
   m.def(
       "defer_sums", [](bool yes) { return std::exchange(t_defer_sums, yes); },
       "Whether gradients of leaves stay partial sums. Returns what was set before.");
+  m.def(
+      "sum_gradients",
+      [](nb::handle leaves) {
+        Tensors given;
+        for (nb::handle item : nb::borrow<nb::sequence>(leaves))
+          given.push_back(tensor_argument(item.ptr(), "sum_gradients"));
+        nb::list rest;
+        for (const Tensor& t : sum_gradients(given)) rest.append(object_of(t));
+        return rest;
+      },
+      "Sums the partial gradients of leaves over processes, together; returns the leaves for which it does not.");
   m.def("local_parts", &local_parts);
   m.def("hosted_boxes", &hosted_boxes);
   m.def("set_gradient_sbp", [](nb::handle leaf, nb::handle sbp) {

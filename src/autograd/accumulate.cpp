@@ -11,12 +11,26 @@ namespace hw {
 
 static PlaceGradient g_place_gradient = nullptr;
 static bool (*g_alone)(const Tensor&) = nullptr;
+static std::unique_ptr<GradientSums> (*g_make_sums)() = nullptr;
+static thread_local GradientSums* t_sums = nullptr;
 void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor&)) { g_place_gradient = f, g_alone = alone; }
 Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf) {
   return (gradient->global || leaf->global) && g_place_gradient ? g_place_gradient(gradient, leaf) : gradient;
 }
 
+void set_gradient_sums(std::unique_ptr<GradientSums> (*make)()) { g_make_sums = make; }
+
 namespace {
+
+/// Adds to `.grad`, which takes `g` over if it is `ours`, without a graph.
+void add_to(GradMeta& m, const Tensor& g, bool ours) {
+  if (!m.grad.defined()) {
+    m.grad = ours ? detach(g) : detach(clone(detach(g)));
+    return;
+  }
+  static const Op add_op{"add"};
+  add_op.inplace({m.grad, g});
+}
 
 class AccumulateNode final : public GradNode {
  public:
@@ -29,6 +43,7 @@ class AccumulateNode final : public GradNode {
   Tensors apply(std::span<const Tensor> dy, bool) override {
     if (!dy[0].defined()) return {};
     GradMeta& m = *grad_meta(leaf_);
+    if (t_sums && summed_later(m, dy[0])) return {};
     Tensor g = placed_gradient(dy[0], leaf_);
     for (size_t i = 0; i < m.hooks.size(); ++i) {
       Ref<GradHook> hook = m.hooks[i];
@@ -57,21 +72,40 @@ class AccumulateNode final : public GradNode {
     }
     if (!m.grad.defined()) {
       // Taken over when it is a plain tensor that only this call holds; else copied, so that nobody's later write shows in it.
-      const bool ours = g->use_count() <= holders && g.contiguous() && g->storage->use_count() == 1 &&
-                        (g->global ? g_alone(g) : g->storage->bytes() == g.nbytes());
-      m.grad = graph ? g : ours ? detach(g) : detach(clone(detach(g)));
+      if (graph)
+        m.grad = g;
+      else
+        add_to(m, g, ours(g, holders));
     } else if (graph) {
       m.grad = hw::add(m.grad, g);
     } else {
-      static const Op add_op{"add"};
-      add_op.inplace({m.grad, g});
+      add_to(m, g, false);
     }
+  }
+
+  static bool ours(const Tensor& g, uint32_t holders) {
+    return g->use_count() <= holders && g.contiguous() && g->storage->use_count() == 1 &&
+           (g->global ? g_alone(g) : g->storage->bytes() == g.nbytes());
+  }
+
+  /// Hooks want the gradient as it is summed, and a graph or a capture wants the ops that sum it.
+  bool summed_later(const GradMeta& m, const Tensor& g) const {
+    if (!g->global || !leaf_->global || !m.hooks.empty() || !m.post_hooks.empty()) return false;
+    if (t_grad_mode.enabled || t_grad_journal) return false;
+    return t_sums->take(g, leaf_, ours(g, 1 + uint32_t{t_created_like && t_created_like->body() == g.body()}));
   }
 
   Tensor leaf_;
 };
 
 }  // namespace
+
+SummedLater::SummedLater() : sums_(g_make_sums ? g_make_sums() : nullptr), before_(t_sums) { t_sums = sums_.get(); }
+SummedLater::~SummedLater() { t_sums = before_; }
+void SummedLater::finish() {
+  if (!sums_) return;
+  for (const GradientSums::Sum& sum : sums_->finish()) add_to(*grad_meta(sum.leaf), sum.gradient, true);
+}
 
 Ref<GradNode> accumulator(const Tensor& leaf) {
   GradMeta& m = *grad_meta(leaf);

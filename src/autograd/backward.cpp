@@ -221,7 +221,9 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients, 
     for (size_t i = 0; i < inputs.size(); ++i) engine.capture(inputs[i], i);
   }
   seed_all(engine, roots, gradients);
+  SummedLater sums;
   engine.run();
+  sums.finish();
   Tensors found = engine.take();
   for (size_t i = 0; i < inputs.size(); ++i) {  // leaves have theirs, and so has what retains it
     GradMeta& m = *grad_meta(inputs[i]);

@@ -108,11 +108,16 @@ Engine::~Engine() {
   call_back();
 }
 
+/// Seconds between two looks for news of what nobody waits for; longer and longer while there are none: a look costs 10 us, which the
+/// work of the same core lacks.
+static constexpr double kShortPause = 200e-6, kLongPause = 1.6e-3;
+
 /// Drives the engine while nobody waits for anything.
 void Engine::run() {
   Threads& t = *threads_;
   uint64_t last = 0;
   int quiet = 0;
+  double pause = kShortPause;
   while (true) {
     uint64_t seen;
     {
@@ -128,7 +133,10 @@ void Engine::run() {
       }
       call_back();
     }
-    if (moved) continue;
+    if (moved) {
+      pause = kShortPause;
+      continue;
+    }
     std::unique_lock<std::mutex> guard(t.event);
     if (t.stop) return;
     if (!t.polled) {  // news wake us
@@ -137,10 +145,12 @@ void Engine::run() {
     }
     // Often while messages are under way that nobody waits for, now and then after that, in the end only to hear of an abort.
     bool busy = t.under_way.load() > 0 && t.waiters.load() == 0;
-    quiet = busy || t.events != last ? 0 : quiet + 1;
+    const bool news = t.events != last;
+    quiet = busy || news ? 0 : quiet + 1;
     last = t.events;
     t.dozing = quiet > 20;
-    t.background.wait_until(guard, t.after(busy ? 200e-6 : t.dozing ? 0.05 : 500e-6));
+    pause = news ? kShortPause : std::min(2 * pause, kLongPause);
+    t.background.wait_until(guard, t.after(busy ? pause : t.dozing ? 0.05 : 500e-6));
     t.dozing = false;
   }
 }

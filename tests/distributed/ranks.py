@@ -1,5 +1,6 @@
 """Runs a program of scripts/ on several ranks with `headwater launch`."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -32,3 +33,11 @@ def launch(ranks, program, *arguments, options=(), timeout=90):
     return subprocess.run(
         command(ranks, program, *arguments, options=options), env=environment(), capture_output=True, text=True, timeout=timeout
     )
+
+
+def script(name):
+    """A program as a module, for what it computes in one process."""
+    spec = importlib.util.spec_from_file_location(f"scripts_{name}", PROGRAMS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,9 +1,11 @@
 """Boxing: every pair of placements, on equal, overlapping and disjoint meshes, with uneven and empty parts, in every dtype."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
+from ranks import launch, needs_mpi, script
 
 import headwater as hw
 
@@ -164,3 +166,17 @@ def test_second_order_through_boxing():
     (first,) = hw.autograd.grad((x.to_global(m, S(0)) ** 3).sum(), x, create_graph=True)
     (second,) = hw.autograd.grad(first.sum(), x)
     assert second.tolist() == [6, 12, 18]
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_processes_give_the_bits_of_one(ranks):
+    """One rank a process: changes of SBP are collectives, also sums whose bits depend on the order of the ranks."""
+    out = launch(ranks, "boxing.py")
+    assert out.returncode == 0, out.stdout[-2000:] + out.stderr[-3000:]
+    here = script("boxing").hashes(ranks, list(range(ranks)))
+    answers = [json.loads(line[line.index("] [") + 2 :]) for line in out.stdout.splitlines() if "] [" in line]
+    assert sorted(a[0] for a in answers) == list(range(ranks))
+    for rank, hashes, used in answers:
+        assert hashes == here[rank]
+        assert used == ["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]

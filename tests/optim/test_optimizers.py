@@ -209,3 +209,14 @@ def test_the_step_is_in_place_and_off_the_tape():
     optimizer.step()
     with pytest.raises(RuntimeError, match=r"in.place|version|modified"):
         stale.backward()
+
+
+@pytest.mark.parametrize("op, states", [("sgd_step", 1), ("adam_step", 3), ("lamb_step", 2)])
+def test_slices_of_whole_tensors_take_the_fast_kernel(op, states):
+    """A rank that keeps its part of the state steps on views of a parameter and a gradient that it has whole."""
+    hw.manual_seed(0)
+    p, g = hw.randn(7, 90)[:, 20:63], hw.randn(7, 60)[:, :43]
+    given = lambda dense: [t.contiguous() if dense else t for t in (p, g)] + [hw.full((7, 43), 0.5) for _ in range(states)]  # noqa: E731
+    assert hw._C.chosen_kernel(op, given(False)) == "simd"
+    for a, b in zip(hw._C.run_op(op, given(False)), hw._C.run_op(op, given(True)), strict=True):
+        assert hw.equal(a, b)

@@ -1,4 +1,8 @@
-"""Sums of gradients over ranks, once for all micro-batches and together for small tensors."""
+"""Sums of gradients over ranks, once for all micro-batches and together for small tensors.
+
+Between processes they are those of src/eager/global/sums.h, as after a plain backward(). The buckets here serve what is rehearsed or
+captured, and sums over several ranks of a process.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -67,7 +71,8 @@ def deferred_sums(model: nn.Module) -> Iterator[None]:
     finally:
         hw._C.defer_sums(before)
     with hw.no_grad():
-        for bucket in list(_buckets([p for p in parameters if _partial(p.grad)])):
+        rest = hw._C.sum_gradients([p for p in parameters if _partial(p.grad)])
+        for bucket in list(_buckets(rest)):
             _summed(bucket)
         for p, gradient in earlier:
             if gradient is not None:

@@ -47,13 +47,14 @@ def _axes(mesh: Any, words: Sequence[str], tensor: bool) -> tuple[int | None, in
     return data, model
 
 
-def _split_over(sbp: Sequence[Any], axis: int, tensor: hw.Tensor) -> list[Any]:
-    """As `sbp`, but split over mesh axis `axis` too, along the first axis of the tensor that nothing splits yet."""
+def _split_over(sbp: Sequence[Any], axis: int, tensor: hw.Tensor, ranks: int) -> list[Any]:
+    """As `sbp`, but split over mesh axis `axis` too: along the first axis of the tensor that nothing splits yet and that divides (slices
+    of the first axis are dense: they go as they lie), else along the longest."""
     taken = {s.axis for s in sbp if s.is_split}
     free = [a for a in range(tensor.ndim) if a not in taken]
     if not free:
         return list(sbp)
-    best = max(free, key=lambda a: (tensor.shape[a], -a))
+    best = next((a for a in free if tensor.shape[a] % ranks == 0), max(free, key=lambda a: (tensor.shape[a], -a)))
     return [hw.split(best) if i == axis else s for i, s in enumerate(sbp)]
 
 
@@ -67,6 +68,7 @@ class _Plan:
             table = self._of_model(model, "tensor")
         self.ndim = mesh.ndim
         self.data, self.axis = _axes(mesh, self.words, table is not None)
+        self.ranks = 1 if self.data is None else mesh.shape[self.data]
         self.zero = 0 if self.data is None else max((int(w[4:]) for w in self.words if w.startswith("zero")), default=0)
         self.table = table or {}
 
@@ -88,10 +90,11 @@ class _Plan:
 
     def tensor(self, name: str, tensor: hw.Tensor) -> list[Any]:
         sbp = self.by_tensor(name)
-        return _split_over(sbp, self.data, tensor) if self.zero == 3 and self.data is not None and isinstance(tensor, nn.Parameter) else sbp
+        whole = self.zero != 3 or self.data is None or not isinstance(tensor, nn.Parameter)
+        return sbp if whole else _split_over(sbp, self.data, tensor, self.ranks)  # type: ignore[arg-type]
 
     def state(self, name: str, tensor: hw.Tensor) -> list[Any]:
-        return self.by_tensor(name) if self.data is None else _split_over(self.by_tensor(name), self.data, tensor)
+        return self.by_tensor(name) if self.data is None else _split_over(self.by_tensor(name), self.data, tensor, self.ranks)
 
     def batch(self) -> list[Any]:
         return [hw.split(0) if i == self.data else hw.broadcast for i in range(self.ndim)]

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "core/read_guard.h"
 #include "core/visit.h"
+#include "eager/global/collective.h"
 #include "eager/global/exchange.h"
 #include "eager/global/rehearsal.h"
 #include "eager/global/world.h"
@@ -164,22 +165,41 @@ class Step {
   /// What one rank of the target gets: `first`..`last` are its transfers.
   Tensor received(int64_t to, size_t first, size_t last) const {
     const Box box = local_box(list_.target, sizes(shape_), to);
-    auto part = [&](size_t i) { return pieces_[i].defined() ? pieces_[i] : piece(list_.transfers[i]); };
     if (last == first + 1 && list_.transfers[first].box == box) {
       // Another rank's slice is dense, as if it had come in a message: kernels must see the same strides however ranks are hosted.
-      const Tensor p = part(first);
+      const Tensor p = part_of(first);
       const bool own = rank_of(list_.source, list_.transfers[first].from) == rank_of(list_.target, to);
       return own || p.contiguous() ? p : cloned(p);
+    }
+    if (last > first + 1 && sums_two(list_.transfers[first], list_.transfers[first + 1], box)) {
+      const Tensor a = part_of(first), b = part_of(first + 1);
+      if (a.contiguous() && b.contiguous()) return reduced(joined(a, b), box, first + 2, last);
     }
     Tensor made = room(dims_of(box), dtype_);
     const Sbp& fill = list_.fill[static_cast<size_t>(to)];
     if (!(fill == broadcast())) fill_identity(made, fill);
+    return reduced(std::move(made), box, first, last);
+  }
+
+  /// Whether a result begins with the reduction of two whole parts.
+  static bool sums_two(const Transfer& a, const Transfer& b, const Box& box) {
+    return b.reduce && a.box == box && b.box == box;
+  }
+  Tensor joined(const Tensor& a, const Tensor& b) const {
+    Tensor out;
+    const Tensor in[2] = {a, b};
+    const OpDef& op = reduction_of(list_.reduction).def();
+    execute_here(op, in, op.default_attrs(), {&out, 1});
+    return out;
+  }
+  Tensor reduced(Tensor made, const Box& box, size_t first, size_t last) const {
     for (size_t i = first; i < last; ++i) {
       const Transfer& t = list_.transfers[i];
-      write(t.reduce ? reduction_of(list_.reduction) : copy_op, shown(made, box, t.box), part(i));
+      write(t.reduce ? reduction_of(list_.reduction) : copy_op, shown(made, box, t.box), part_of(i));
     }
     return made;
   }
+  Tensor part_of(size_t i) const { return pieces_[i].defined() ? pieces_[i] : piece(list_.transfers[i]); }
 
   const TransferList& list_;
   const Dims& shape_;
@@ -217,7 +237,7 @@ bool shares(const Tensor& t, const Tensors& with) {
 
 }  // namespace
 
-Tensors boxed_parts(const Tensor& t, const Place* to) {
+Tensors boxed_parts(const Tensor& t, const Place* to, const Tensors& into) {
   const GlobalTensor& g = *global_of(t);
   Tensors parts = parts_of(t);
   if (g.place == to) return parts;
@@ -228,6 +248,11 @@ Tensors boxed_parts(const Tensor& t, const Place* to) {
     if (t_rehearsal) t_rehearsal->moved(g.place, to, t.shape(), t.dtype());
     return parts;
   }
+  if (parts.size() == 1)
+    if (const std::optional<Collective> c = collective_between(g.place, to, t.shape(), t.dtype())) {
+      const bool usable = !into.empty() && into[0].dtype() == t.dtype() && into[0]->storage != parts[0]->storage;
+      return {run(*c, parts[0], local_dims(to, t.shape(), to->here[0]), usable ? into[0] : Tensor())};
+    }
   for (const TransferList& step : boxing_steps(g.place->value, to->value, sizes(t.shape())))
     parts = Step(step, t.shape(), t.dtype(), parts).run();
   return parts;
@@ -314,7 +339,7 @@ static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
   return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
 }
 
-static bool holds_alone(const Tensor& t) {
+bool holds_alone(const Tensor& t) {
   const GlobalTensor& g = *global_of(t);
   if (g.use_count() != 1 || g.moved) return false;
   for (const Tensor& p : g.parts)

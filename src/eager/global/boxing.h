@@ -5,8 +5,9 @@
 
 namespace hw {
 
-/// The parts of `t` as `to` wants them. They may be views of t's own parts: clone before writing.
-Tensors boxed_parts(const Tensor& t, const Place* to);
+/// The parts of `t` as `to` wants them. They may be views of t's own parts: clone before writing. `into`: where they may lie if that
+/// saves a copy; look whether they do.
+Tensors boxed_parts(const Tensor& t, const Place* to, const Tensors& into = {});
 /// The part of `whole` that each hosted rank holds; a value that every process has. Views, except where partial.
 Tensors parts_of_whole(const Tensor& whole, const Place* to);
 
@@ -21,6 +22,9 @@ std::string set_apart(std::string work);
 /// While set, the gradient of a leaf without hooks stays the partial sum that it comes as: micro-batches add up on each rank, and who
 /// set it moves the sums afterwards.
 inline thread_local bool t_defer_sums = false;
+
+/// Whether nobody else holds the parts of a global tensor, and they are dense: then they may be taken over, or written to.
+bool holds_alone(const Tensor& t);
 
 /// Runs `_boxing`, without the tape.
 void run_boxing(const Tensor& in, const Attrs& attrs, std::span<Tensor> out);

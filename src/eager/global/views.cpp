@@ -88,8 +88,10 @@ const Tensors& parts_of(const Tensor& t) {
 
 void write_parts(const Tensor& to, const TensorSpec& spec, const Place* place, Tensors parts) {
   const GlobalTensor& g = *global_of(to);
-  if (g.place != place) parts = boxed_parts(make_global(spec, place, std::move(parts)), g.place);
-  for (size_t r = 0; r < parts.size(); ++r) copy_into(parts_of(to)[r], parts[r]);
+  const Tensors own = parts_of(to);
+  if (g.place != place) parts = boxed_parts(make_global(spec, place, std::move(parts)), g.place, own);
+  for (size_t r = 0; r < parts.size(); ++r)
+    if (parts[r].body() != own[r].body()) copy_into(own[r], parts[r]);
   written(to);
 }
 

@@ -13,6 +13,10 @@ World& world() {
   return w;
 }
 
+void Messenger::wait(std::span<const Request> requests) {
+  for (const Request& r : requests) throw_unless_ok(r->wait());
+}
+
 static void set_ranks(World& w, int64_t ranks) {
   check(ranks % w.processes == 0, ranks, " ranks do not divide among ", w.processes,
         " processes; give the mesh a multiple of that many ranks, or start another number of processes");

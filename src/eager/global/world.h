@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "comm/comm.h"
 #include "core/tensor.h"
 #include "sbp/mesh.h"
 
@@ -24,6 +25,10 @@ class Messenger {
   virtual ~Messenger() = default;
   /// Sends and receives at once. Between two processes parcels arrive in the order of the calls; throws when the other end is gone.
   virtual void exchange(std::span<const Parcel> out, std::span<Parcel> in) = 0;
+  /// For collectives, where a process is the rank of its number; null: there are only messages.
+  virtual Comm* comm() { return nullptr; }
+  /// Returns when they are done, throws when one failed. Either way nothing uses their memory any more.
+  virtual void wait(std::span<const Request> requests);
 };
 
 struct World {
