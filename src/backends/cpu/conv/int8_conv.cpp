@@ -296,11 +296,13 @@ void widen_rows(const Int8Band& b, const T* image, int64_t first, int64_t rows, 
       std::fill(band + p * b.channels + g.in_channels, band + (p + 1) * b.channels, int16_t{0});
 }
 
-void widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to) {
+bool widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to,
+           Int8Rests& /*rests*/) {
   if (b.conv.is_signed)
     widen_rows(b, static_cast<const int8_t*>(image), first, rows, zero, static_cast<int16_t*>(to));
   else
     widen_rows(b, static_cast<const uint8_t*>(image), first, rows, zero, static_cast<int16_t*>(to));
+  return true;
 }
 
 }  // namespace
