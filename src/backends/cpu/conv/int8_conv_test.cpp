@@ -50,7 +50,7 @@ testing::Comparison comparison(const Case& c) {
        quantised ? one : none, quantised ? spec(c.y, {}) : none},
       {spec(c.y, y)},
       {AttrValue(c.out), Dims{c.kernel}, Dims{c.stride}, Dims{c.padding}, Dims{c.dilation}, AttrValue(c.activation),
-       AttrValue(c.block_out)},
+       AttrValue(c.block_out), AttrValue(-1000.0), AttrValue(2500.0)},
       {}};
   made.fixed.emplace_back(0, bytes_of(made.inputs[0].numel(), 1));
   // Weights of channels that are not there are zero, as they are packed.
@@ -108,7 +108,7 @@ TEST(Int8Conv, DTypesAndWhatFollows) {
   for (DType x : {DType::U8, DType::I8})
     for (DType y : {DType::F32, DType::U8, DType::I8})
       for (DType residual : {DType::Bool, DType::F32, DType::U8, DType::I8})
-        for (const char* activation : {"none", "relu"}) {
+        for (const char* activation : {"none", "relu", "clamp"}) {
           Case c;
           c.x = x, c.y = y, c.residual = residual, c.activation = activation;
           c.zero = residual != DType::U8, c.offset = residual != DType::F32;
