@@ -89,3 +89,16 @@ def test_frozen() -> None:
     y, _ = compiled(net, x)
     np.testing.assert_array_equal(model(x).numpy(), y.numpy())
     assert model.check() == 0
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU6(), nn.Hardtanh(-0.5, 1.5)])
+def test_a_clamp_is_fused_bit_for_bit(activation: nn.Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    hw.manual_seed(0)
+    net, x = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), activation, nn.Conv2d(16, 8, 1)).eval(), 4 * hw.randn(1, 16, 9, 9)
+    ready = q.convert(q.calibrate(q.prepare(net, q.presets.minmax, x), [x]))
+    y, ops = compiled(ready, x)
+    assert ops.count("_conv2d_int8") == 2 and not {"relu6", "hardtanh", "clamp_tensor"} & set(ops)
+    monkeypatch.setenv("HEADWATER_PASSES_OFF", "fuse_int8_convolutions")
+    apart, more = compiled(ready, x)
+    assert len(more) > len(ops)
+    np.testing.assert_array_equal(apart.numpy(), y.numpy())

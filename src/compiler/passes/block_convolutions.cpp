@@ -146,7 +146,7 @@ class Blocking {
              add_call(r_, n, "_conv2d_int8",
                       {image, packed, int8_product_scale(r_, n, *layer), layer->zero, bias, kNone, kNone, kNone, kNone,
                        kNone},
-                      {c.w[0], Dims{c.w[2], c.w[3]}, node.attrs[0], node.attrs[1], node.attrs[2], "none", block_}));
+                      {c.w[0], Dims{c.w[2], c.w[3]}, node.attrs[0], node.attrs[1], node.attrs[2], "none", block_, 0.0, 0.0}));
     for (size_t i : {0, 1}) {
       dequantized_.push_back(g_.values[static_cast<size_t>(node.inputs[i])].producer);
       if (const ValueId other = twin(node.inputs[i]); other != kNone)

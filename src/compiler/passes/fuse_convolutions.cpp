@@ -1,8 +1,8 @@
 // fuse_convolutions: what follows a packed convolution (the sum with another image, an activation) becomes a part of it.
 #include <cmath>
 
-#include "compiler/evaluate.h"
 #include "compiler/pass.h"
+#include "compiler/passes/value_range.h"
 #include "ir/rewrite.h"
 #include "ir/same_graph.h"
 
@@ -58,24 +58,6 @@ class Fusion {
     return false;
   }
 
-  bool number(ValueId v, double& value) const {
-    Scalar s;
-    if (v == kNone || !constant_scalar(g_, v, s) || s.kind() == Scalar::Kind::Complex) return false;
-    value = s.f64();
-    return !std::isnan(value);
-  }
-
-  /// Activations that are a range.
-  bool range(const Node& n, double& low, double& high) const {
-    low = -INFINITY, high = INFINITY;
-    if (n.op == "relu") return low = 0, true;
-    if (n.op == "relu6") return low = 0, high = 6, true;
-    if (n.op == "hardtanh") return low = n.attrs[0].f64(), high = n.attrs[1].f64(), low <= high;
-    if (n.op == "_clamp_min") return number(n.inputs[1], low);
-    if (n.op == "_clamp_max") return number(n.inputs[1], high);
-    return n.op == "clamp_tensor" && number(n.inputs[1], low) && number(n.inputs[2], high) && low <= high;
-  }
-
   bool activation(NodeId n) {
     const Node node = g_.node(n);
     if (node.inputs.empty() || node.outputs.size() != 1) return false;
@@ -84,7 +66,7 @@ class Fusion {
     const Node& made = g_.node(c);
     Attrs attrs = made.attrs;
     double low, high;
-    const bool ranged = range(node, low, high);
+    const bool ranged = limits_range(g_, node, low, high);
     if (made.op == "_conv2d_winograd") {
       if (!ranged) return false;
       attrs[3] = low, attrs[4] = high;

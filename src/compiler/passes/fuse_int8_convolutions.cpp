@@ -1,6 +1,7 @@
-// fuse_int8_convolutions: the sum with another image, relu and quantisation become a part of the convolution of bytes before them.
+// fuse_int8_convolutions: the sum with another image, a clamp and quantisation become a part of the convolution of bytes before.
 #include "compiler/pass.h"
 #include "compiler/passes/int8_layer.h"
+#include "compiler/passes/value_range.h"
 #include "compiler/steady.h"
 #include "ir/rewrite.h"
 #include "ir/same_graph.h"
@@ -19,7 +20,7 @@ class Fusion {
       const NodeId at = n;
       n = r_.next(n);
       const std::string& op = g_.node(at).op;
-      changed_ |= op == "add" ? sum(at) : op == "relu" ? relu(at) : op == "quantize_linear" && quantisation(at);
+      changed_ |= op == "add" ? sum(at) : op == "quantize_linear" ? quantisation(at) : activation(at);
     }
     for (NodeId n : sources_)
       if (r_.placed(n)) r_.erase_if_unused(n);
@@ -28,7 +29,7 @@ class Fusion {
 
  private:
   static constexpr size_t kResidual = 5, kResidualScale = 6, kResidualZero = 7, kOutScale = 8, kOutZero = 9;
-  static constexpr size_t kActivation = 5;
+  static constexpr size_t kActivation = 5, kLow = 7;
 
   /// The convolution with float results that makes a value which only its one reader sees.
   NodeId convolution(ValueId v) const {
@@ -68,12 +69,15 @@ class Fusion {
            g_.spec(n.inputs[1]).dtype == DType::F32 && (n.inputs[2] == kNone || g_.spec(n.inputs[2]).dtype == q.dtype);
   }
 
-  bool relu(NodeId n) {
+  bool activation(NodeId n) {
+    double low, high;
+    if (g_.node(n).outputs.size() != 1 || !limits_range(g_, g_.node(n), low, high)) return false;
     const NodeId c = convolution(g_.node(n).inputs[0]);
     if (c == kNone || !bare(c) || !same_spec(g_.spec(g_.node(n).inputs[0]), g_.spec(g_.node(n).outputs[0])))
       return false;
     Attrs attrs = g_.node(c).attrs;
-    attrs[kActivation] = "relu";
+    attrs[kActivation] = g_.node(n).op == "relu" ? "relu" : "clamp";
+    if (g_.node(n).op != "relu") attrs[kLow] = low, attrs[kLow + 1] = high;
     r_.take_over(n, c, g_.node(c).inputs, std::move(attrs));
     return true;
   }
@@ -98,7 +102,8 @@ class Fusion {
 bool fuse_int8_convolutions(Graph& graph, const PassOptions& options) { return options.frozen && Fusion(graph).run(); }
 
 const RegisterPass pass({"fuse_int8_convolutions", Stage::Fuse,
-                         "takes a sum, relu and quantisation into a convolution of bytes", &fuse_int8_convolutions});
+                         "takes a sum, relu or clamp, and quantisation into a convolution of bytes",
+                         &fuse_int8_convolutions});
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace hw {
 
@@ -48,7 +49,10 @@ bool read_int8_conv(const KernelRequest& request, Int8Conv& p, std::string& why_
   if (p.has_residual) p.residual = request.inputs[kResidual].dtype;
   p.has_residual_zero = request.inputs[kResidualZero].given();
   p.has_out_zero = request.inputs[kOutZero].given();
-  p.relu = request.attrs[5].text() == "relu";
+  p.has_range = request.attrs[5].text() != "none";
+  p.high = std::numeric_limits<float>::infinity();
+  if (request.attrs[5].text() == "clamp")
+    p.low = static_cast<float>(request.attrs[7].f64()), p.high = static_cast<float>(request.attrs[8].f64());
   p.out = y.dtype;
   return true;
 }
@@ -139,7 +143,7 @@ class ConvReference final : public Kernel {
     if (f.residual && p_.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[at];
     if (f.residual && p_.residual != DType::F32)
       v = v + static_cast<float>(byte_at(f.residual, p_.residual, at) - f.residual_zero) * f.residual_scale;
-    if (p_.relu) v = std::max(v, 0.0f);
+    if (p_.has_range) v = std::min(std::max(v, p_.low), p_.high);
     if (p_.out == DType::F32) {
       static_cast<float*>(y)[at] = v;
       return;

@@ -12,7 +12,9 @@ constexpr int64_t kInt8Chunk = 8, kInt8Quad = 4, kInt8DepthChunk = 16;
 /// y = activation(scale * conv(x - zero, W) + offset + residual) over images of bytes; f32, or quantised.
 struct Int8Conv {
   PackedConvRequest images;  // geometry, blocks
-  bool is_signed = false, depthwise = false, relu = false;
+  bool is_signed = false, depthwise = false;
+  bool has_range = false;  // relu and clamp: results are limited
+  float low = 0, high = 0;
   bool has_zero = false, has_offset = false, has_out_zero = false, has_residual_zero = false;
   DType residual = DType::F32;  // where there is one
   bool has_residual = false;

@@ -64,7 +64,8 @@ static Dims conv_shape(const InferCtx& c) {
     check_runtime(!c.in[i].given() || c.in[i].shape == Dims{out}, i == 2 ? "scale " : "offset ", c.in[i].shape,
                   " does not fit ", out, " channels");
   const std::string& activation = c.attr("activation").text();
-  check_runtime(activation == "none" || activation == "relu", "activation is none or relu, got \"", activation, "\"");
+  check_runtime(activation == "none" || activation == "relu" || activation == "clamp",
+                "activation is none, relu or clamp, got \"", activation, "\"");
   check_beside(c, y, c.in[0].dtype);
   return y;
 }
@@ -108,8 +109,10 @@ static const RegisterOp op =
         .attr("stride", Dims{1})
         .attr("padding", Dims{0}, "zeros on both sides")
         .attr("dilation", Dims{1})
-        .attr("activation", "none", "none or relu")
+        .attr("activation", "none", "none, relu, or clamp (to [low, high])")
         .attr("block", 8, "channels of the output that lie side by side, 8 or 16")
+        .attr("low", 0.0, "of clamp")
+        .attr("high", 0.0, "of clamp")
         .out("y", conv_dtype, conv_shape)
         .internal()
         .no_sbp("a plan's own form: convolutions are split before layouts are chosen")

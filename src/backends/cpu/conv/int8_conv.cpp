@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/conv/int8_conv.h"
 
@@ -50,28 +51,25 @@ void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to) {
   for (int64_t c = 0; c < count; ++c) to[c] = static_cast<int16_t>(x[c] - zero);
 }
 
-void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t channel, int64_t at,
-                  void* y) {
-  for (int64_t c = 0; c < kInt8Chunk; ++c) {
-    float v = static_cast<float>(sums[c]) * f.number.scale[channel + c];
+template <class Out>
+void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
+                  int64_t channel, int64_t at, void* y) {
+  for (int64_t i = 0; i < points * kInt8Chunk; ++i) {
+    const int64_t c = i % kInt8Chunk, to = at + i / kInt8Chunk * p.images.block_out + c;
+    float v = static_cast<float>(sums[i / kInt8Chunk * step + c]) * f.number.scale[channel + c];
     if (f.number.offset) v = v + f.number.offset[channel + c];
-    if (f.residual && p.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[at + c];
+    if (f.residual && p.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[to];
     if (f.residual && p.residual != DType::F32) {
-      const int32_t q = p.residual == DType::I8 ? static_cast<const int8_t*>(f.residual)[at + c]
-                                                : static_cast<const uint8_t*>(f.residual)[at + c];
+      const int32_t q = p.residual == DType::I8 ? static_cast<const int8_t*>(f.residual)[to]
+                                                : static_cast<const uint8_t*>(f.residual)[to];
       v = v + static_cast<float>(q - f.residual_zero) * f.residual_scale;
     }
-    if (p.relu) v = std::max(v, 0.0f);
-    if (p.out == DType::F32) {
-      static_cast<float*>(y)[at + c] = v;
-      continue;
+    if (p.has_range) v = std::min(std::max(v, p.low), p.high);
+    if constexpr (!std::is_same_v<Out, float>) {
+      const Int8Finish& n = f.number;
+      v = std::min(n.high, std::max(n.low, std::nearbyint(v / n.out_scale) + n.zero));
     }
-    const Int8Finish& n = f.number;
-    const float q = std::min(n.high, std::max(n.low, std::nearbyint(v / n.out_scale) + n.zero));
-    if (p.out == DType::I8)
-      static_cast<int8_t*>(y)[at + c] = static_cast<int8_t>(q);
-    else
-      static_cast<uint8_t*>(y)[at + c] = static_cast<uint8_t>(q);
+    static_cast<Out*>(y)[to] = static_cast<Out>(v);
   }
 }
 #else
@@ -88,6 +86,15 @@ constexpr int kPoints = 3;  // even and odd sums apart
 #else
 constexpr int kPoints = 2;
 #endif
+
+/// Holds a sum in its register: the compiler would put off additions, and run out of registers.
+template <class V>
+HWY_INLINE V kept(V v) {
+#if HWY_TARGET == HWY_AVX2
+  asm("" : "+x"(v.raw));
+#endif
+  return v;
+}
 
 template <int T>
 HWY_NOINLINE void sum_points(const Int8Sums& s) {
@@ -116,7 +123,7 @@ HWY_NOINLINE void sum_points(const Int8Sums& s) {
         const auto left = hn::BitCast(d16, hn::Set(d64, quad));
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v)
-          even[t][v] = hn::ReorderWidenMulAccumulate(wide, left, row[v], even[t][v], odd[t][v]);
+          even[t][v] = kept(hn::ReorderWidenMulAccumulate(wide, left, row[v], even[t][v], odd[t][v]));
       }
       w += kInt8Chunk * kInt8Quad;
     }
@@ -208,28 +215,42 @@ HWY_INLINE void store_bytes(hn::VFromD<Eight> v, const Int8Finish& n, T* y) {
   hn::StoreU(hn::DemoteTo(hn::Rebind<T, Eight>(), hn::ConvertTo(wide, in)), hn::Rebind<T, Eight>(), y);
 }
 
-HWY_INLINE void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t channel,
-                             int64_t at, void* y) {
+/// Some points of eight channels. R: of the residual, void where there is none.
+template <class R, class Out>
+void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
+                   int64_t channel, int64_t at, void* y) {
   const Eight d;
   const hn::RebindToSigned<Eight> wide;
+  const int64_t block = p.images.block_out;
+  const auto low = hn::Set(d, p.low), high = hn::Set(d, p.high);
   for (int64_t c = 0; c < kInt8Chunk; c += kEightLanes) {
-    auto v = hn::Mul(hn::ConvertTo(d, hn::LoadU(wide, sums + c)), hn::LoadU(d, f.number.scale + channel + c));
-    if (f.number.offset) v = hn::Add(v, hn::LoadU(d, f.number.offset + channel + c));
-    if (f.residual) {
-      const auto other = p.residual == DType::F32 ? hn::LoadU(d, static_cast<const float*>(f.residual) + at + c)
-                         : p.residual == DType::I8
-                             ? bytes_at<int8_t>(f.residual, at + c, f.residual_zero, f.residual_scale)
-                             : bytes_at<uint8_t>(f.residual, at + c, f.residual_zero, f.residual_scale);
-      v = hn::Add(v, other);
+    const auto scale = hn::LoadU(d, f.number.scale + channel + c);
+    const auto offset = f.number.offset ? hn::LoadU(d, f.number.offset + channel + c) : hn::Zero(d);
+    int64_t to = at + c;
+    for (int64_t t = 0; t < points; ++t, to += block) {
+      auto v = hn::Mul(hn::ConvertTo(d, hn::LoadU(wide, sums + t * step + c)), scale);
+      if (f.number.offset) v = hn::Add(v, offset);
+      if constexpr (std::is_same_v<R, float>)
+        v = hn::Add(v, hn::LoadU(d, static_cast<const float*>(f.residual) + to));
+      else if constexpr (!std::is_void_v<R>)
+        v = hn::Add(v, bytes_at<R>(f.residual, to, f.residual_zero, f.residual_scale));
+      if (p.has_range) v = hn::Min(hn::Max(v, low), high);
+      if constexpr (std::is_same_v<Out, float>)
+        hn::StoreU(v, d, static_cast<float*>(y) + to);
+      else
+        store_bytes(v, f.number, static_cast<Out*>(y) + to);
     }
-    if (p.relu) v = hn::Max(v, hn::Zero(d));
-    if (p.out == DType::F32)
-      hn::StoreU(v, d, static_cast<float*>(y) + at + c);
-    else if (p.out == DType::I8)
-      store_bytes(v, f.number, static_cast<int8_t*>(y) + at + c);
-    else
-      store_bytes(v, f.number, static_cast<uint8_t*>(y) + at + c);
   }
+}
+
+template <class Out>
+void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
+                  int64_t channel, int64_t at, void* y) {
+  const auto run = !f.residual                ? finish_points<void, Out>
+                   : p.residual == DType::F32 ? finish_points<float, Out>
+                   : p.residual == DType::I8  ? finish_points<int8_t, Out>
+                                              : finish_points<uint8_t, Out>;
+  run(p, f, sums, step, points, channel, at, y);
 }
 #endif
 
@@ -238,7 +259,10 @@ void finish(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int
   const int64_t block = p.images.block_out, plane = p.geometry().out_size();
   for (int64_t c = 0; c < columns && channel + c < p.geometry().out_channels; c += kInt8Chunk) {
     const int64_t o = channel + c, to = base + (o / block * plane + at) * block + o % block;
-    for (int64_t t = 0; t < points; ++t) finish_chunk(p, f, sums + t * columns + c, o, to + t * block, y);
+    const auto run = p.out == DType::F32  ? finish_chunk<float>
+                     : p.out == DType::I8 ? finish_chunk<int8_t>
+                                          : finish_chunk<uint8_t>;
+    run(p, f, sums + c, columns, points, o, to, y);
   }
 }
 
@@ -296,11 +320,13 @@ void widen_rows(const Int8Band& b, const T* image, int64_t first, int64_t rows, 
       std::fill(band + p * b.channels + g.in_channels, band + (p + 1) * b.channels, int16_t{0});
 }
 
-void widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to) {
+bool widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to,
+           Int8Rests& /*rests*/) {
   if (b.conv.is_signed)
     widen_rows(b, static_cast<const int8_t*>(image), first, rows, zero, static_cast<int16_t*>(to));
   else
     widen_rows(b, static_cast<const uint8_t*>(image), first, rows, zero, static_cast<int16_t*>(to));
+  return true;
 }
 
 }  // namespace

@@ -23,6 +23,18 @@ struct Int8Band {
 };
 Int8Band int8_band(const Int8Conv& conv, int64_t channel_multiple);
 
+/// What a quad of a band of bytes lacks: pairs whose sum is above 255 are written smaller, so that a sum of two products by int8 weights
+/// fits 16 bits.
+struct Int8Rest {
+  int32_t at;  // of the quad, in values of the band
+  uint8_t bytes[4];
+};
+struct Int8Rests {
+  Int8Rest* list = nullptr;
+  int32_t* starts = nullptr;  // of each pixel's in the list, and the end
+  int64_t most = 0;           // that the list holds
+};
+
 /// Sums of `points` output points for `columns` output channels.
 struct Int8Sums {
   const void* const* x = nullptr;  // of each point, at kernel point 0
@@ -34,12 +46,15 @@ struct Int8Sums {
 };
 
 struct Int8ConvRoutines {
-  /// Rows of the band's input from the image; `first` is the first output row.
-  void (*widen)(const Int8Band& band, const void* image, int64_t first, int64_t rows, int32_t zero, void* to);
+  /// Rows of the band's input from the image; `first` is the first output row. False: these values are not for these routines.
+  bool (*write)(const Int8Band& band, const void* image, int64_t first, int64_t rows, int32_t zero, void* to,
+                Int8Rests& rests);
   void (*sum_up)(const Int8Sums& sums);
   int64_t points = 0, columns = kInt8Chunk, value_bytes = 2;
   /// Whether sums hold (zero point) * weight, which the caller takes off, since values are bytes as they are.
   bool keeps_zero = false;
+  /// Adds what one quad lacks to the sums of a point: w as in Int8Sums, of this quad. Null: nothing is ever lacking.
+  void (*add_rest)(const uint8_t* bytes, const int8_t* w0, const int8_t* w1, int32_t* sums) = nullptr;
 };
 
 struct Int8ConvFinisher {
@@ -50,13 +65,18 @@ struct Int8ConvFinisher {
   void (*depthwise)(const Int8Sums& sums);
 };
 
+/// Of 16-bit differences, for every instruction set and all values.
 Int8ConvRoutines int8_conv_routines();
 Int8ConvFinisher int8_conv_finisher();
 /// By AVX-512 VNNI; `emulated`: the same with its instruction in plain code, for tests on other machines.
 Int8ConvRoutines int8_conv_vnni(bool emulated);
 bool has_int8_conv_vnni();
+/// By AVX2 on bytes that are small for the most part, as they are behind a relu.
+Int8ConvRoutines int8_conv_avx2_bytes();
+bool has_int8_conv_avx2_bytes();
 
-/// The kernel by given routines, for tests.
-std::unique_ptr<Kernel> int8_conv_kernel(const Int8Conv& conv, const Int8ConvRoutines& routines);
+/// The kernel by given routines: by `first` where they accept an image's values, else by `all`.
+std::unique_ptr<Kernel> int8_conv_kernel(const Int8Conv& conv, const Int8ConvRoutines* first,
+                                         const Int8ConvRoutines& all);
 
 }  // namespace hw

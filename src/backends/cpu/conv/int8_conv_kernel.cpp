@@ -27,16 +27,19 @@ Int8Band int8_band(const Int8Conv& conv, int64_t channel_multiple) {
 namespace {
 
 constexpr int64_t kBandBytes = 160 << 10;    // of a band: a part of L2
+constexpr int64_t kRareRest = 16;            // one quad in so many may be written smaller
 constexpr int64_t kWorkPerThread = 1 << 18;  // multiply-adds below which a fork costs more than it saves
 
 class Int8ConvKernel final : public Kernel {
  public:
-  Int8ConvKernel(const Int8Conv& p, const Int8ConvRoutines& routines)
-      : routines_(routines),
+  Int8ConvKernel(const Int8Conv& p, const Int8ConvRoutines* first, const Int8ConvRoutines& all)
+      : all_(all),
+        first_(first ? *first : all),
+        has_first_(first != nullptr),
         finisher_(int8_conv_finisher()),
         band_(int8_band(p, p.depthwise ? kInt8DepthChunk : kInt8Quad)) {
     const ConvGeometry& g = p.geometry();
-    const int64_t row = band_.row_values() * routines_.value_bytes;
+    const int64_t row = band_.row_values() * first_.value_bytes;
     int64_t rows = g.out[1];
     while (rows > 1 && band_.in_rows(rows) * row > kBandBytes) rows = (rows + 1) / 2;
     band_.rows = rows;
@@ -45,103 +48,151 @@ class Int8ConvKernel final : public Kernel {
     run_ = p.depthwise || band_.dilation[1] != 1 ? 1 : g.kernel[2];
     for (int64_t k = 0; k < g.kernel[1]; ++k)
       for (int64_t l = 0; l < g.kernel[2]; l += run_)
-        taps_.push_back((k * band_.dilation[0] * band_.columns + l * band_.dilation[1]) * band_.channels);
-    columns_ = p.depthwise ? kInt8DepthChunk : routines_.columns;
-    panels_ = (g.out_channels + columns_ - 1) / columns_;
+        tap_pixels_.push_back(k * band_.dilation[0] * band_.columns + l * band_.dilation[1]);
+    for (int64_t pixel : tap_pixels_) taps_.push_back(pixel * band_.channels);
+    panels_ = (g.out_channels + kPanel - 1) / kPanel;
     slots_ = std::clamp<int64_t>(g.flops() / 2 / kWorkPerThread, 1, num_threads());
-    band_bytes_ = (band_.in_rows(rows) * row + 128 + 63) / 64 * 64;
-    slot_bytes_ = band_bytes_ + (routines_.keeps_zero ? (run_ * band_.channels + 63) / 64 * 64 : 0);
+    pixels_ = band_.in_rows(rows) * band_.columns;
+    values_ = pixels_ * band_.channels;
+    band_bytes_ = aligned(values_ * std::max(all_.value_bytes, first_.value_bytes) + 128);
+    zeros_bytes_ = aligned(run_ * band_.channels);
+    if (has_first_) most_rests_ = values_ / kInt8Quad / kRareRest + 64;
+    rests_bytes_ = has_first_ ? aligned(most_rests_ * static_cast<int64_t>(sizeof(Int8Rest))) : 0;
+    const int64_t starts = has_first_ ? aligned((pixels_ + 1) * static_cast<int64_t>(sizeof(int32_t))) : 0;
+    slot_bytes_ = band_bytes_ + zeros_bytes_ + rests_bytes_ + starts;
     at_zero_.resize(taps_.size(), 0);
   }
   size_t scratch_bytes() const override { return static_cast<size_t>(slots_ * slot_bytes_ + 64); }
 
   void run(const KernelArgs& args) const override {
-    const Int8ConvFinish finish = int8_conv_finish(band_.conv, args);
-    const int32_t zero = int8_conv_zero(band_.conv, args);
+    Launch launch{args, int8_conv_finish(band_.conv, args), int8_conv_zero(band_.conv, args)};
     const int64_t units = band_.conv.geometry().batch * bands_ * panels_;
     parallel_for(slots_, 1, [&](int64_t first, int64_t last) {
       for (int64_t slot = first; slot < last; ++slot)
-        run_units(args, finish, zero, units * slot / slots_, units * (slot + 1) / slots_,
+        run_units(launch, units * slot / slots_, units * (slot + 1) / slots_,
                   static_cast<char*>(args.scratch) + slot * slot_bytes_);
     });
   }
 
  private:
+  static constexpr int64_t kPanel = 16;
+  static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  struct Launch {
+    const KernelArgs& args;
+    Int8ConvFinish finish;
+    int32_t zero;
+  };
+  /// A band that was written, and by whose routines.
+  struct Written {
+    const Int8ConvRoutines* by = nullptr;
+    char *values = nullptr, *zeros = nullptr;
+    Int8Rests rests;
+    int64_t image = 0, first = 0, rows = 0;
+  };
+
   /// Units are numbered image by image, band by band, panel by panel; a band is written once for its panels.
-  void run_units(const KernelArgs& args, const Int8ConvFinish& finish, int32_t zero, int64_t begin, int64_t end,
-                 void* band) const {
+  void run_units(const Launch& launch, int64_t begin, int64_t end, char* memory) const {
     const ConvGeometry& g = band_.conv.geometry();
+    Written band;
+    band.values = memory, band.zeros = memory + band_bytes_;
+    band.rests = {reinterpret_cast<Int8Rest*>(band.zeros + zeros_bytes_),
+                  reinterpret_cast<int32_t*>(band.zeros + zeros_bytes_ + rests_bytes_), most_rests_};
+    std::memset(band.zeros, launch.zero + (band_.conv.is_signed ? 128 : 0), static_cast<size_t>(zeros_bytes_));
     int64_t written = -1;
-    if (keeps_zero())
-      std::memset(static_cast<char*>(band) + band_bytes_, zero + (band_.conv.is_signed ? 128 : 0),
-                  static_cast<size_t>(run_ * band_.channels));
+    bool try_first = has_first_;
     for (int64_t u = begin; u < end; ++u) {
-      const int64_t image = u / panels_ / bands_, first = u / panels_ % bands_ * band_.rows;
-      const int64_t rows = std::min(band_.rows, g.out[1] - first);
       if (written != u / panels_) {
-        const auto* x = static_cast<const char*>(args.inputs[0]) + image * g.in_channels * g.in_size();
-        routines_.widen(band_, x, first, rows, zero, band);
         written = u / panels_;
+        band.image = written / bands_, band.first = written % bands_ * band_.rows;
+        band.rows = std::min(band_.rows, g.out[1] - band.first);
+        const auto* x = static_cast<const char*>(launch.args.inputs[0]) + band.image * g.in_channels * g.in_size();
+        const auto write = [&](const Int8ConvRoutines& by) {
+          band.by = &by;
+          return by.write(band_, x, band.first, band.rows, launch.zero, band.values, band.rests);
+        };
+        try_first = try_first && write(first_);  // where one band is refused, the next ones would be
+        if (!try_first) write(all_);
       }
-      run_panel(args, finish, image, first, rows, u % panels_, band);
+      const int64_t panel = u % panels_ * kPanel, end_of_panel = std::min(panel + kPanel, g.out_channels);
+      const int64_t columns = band_.conv.depthwise ? kInt8DepthChunk : band.by->columns;
+      for (int64_t c = panel; c < end_of_panel; c += columns) run_channels(launch, band, c, columns);
     }
   }
 
-  Int8Sums sums_of(const KernelArgs& args, int64_t panel) const {
+  Int8Sums sums_of(const Launch& launch, int64_t channel, int64_t columns) const {
     const Int8Conv& p = band_.conv;
     Int8Sums s;
     s.taps = taps_.data(), s.num_taps = static_cast<int64_t>(taps_.size()), s.quads = run_ * p.quads();
-    const auto* w = static_cast<const int8_t*>(args.inputs[1]);
-    const int64_t channel = panel * columns_;
-    s.w[0] = w + p.weight_at(channel, 0, 0);
-    s.w[1] = channel + kInt8Chunk < p.geometry().out_channels && !p.depthwise
-                 ? w + p.weight_at(channel + kInt8Chunk, 0, 0)
-                 : s.w[0];
+    const auto* w = static_cast<const int8_t*>(launch.args.inputs[1]);
+    s.w[0] = s.w[1] = w + p.weight_at(channel, 0, 0);
+    if (columns > kInt8Chunk && channel + kInt8Chunk < p.geometry().out_channels && !p.depthwise)
+      s.w[1] = w + p.weight_at(channel + kInt8Chunk, 0, 0);
     return s;
   }
 
-  bool keeps_zero() const { return routines_.keeps_zero && !band_.conv.depthwise; }
-
-  void run_panel(const KernelArgs& args, const Int8ConvFinish& finish, int64_t image, int64_t first, int64_t rows,
-                 int64_t panel, const void* band) const {
+  void run_channels(const Launch& launch, const Written& band, int64_t channel, int64_t columns) const {
     const Int8Conv& p = band_.conv;
     const ConvGeometry& g = p.geometry();
+    const Int8ConvRoutines& by = *band.by;
+    const bool keeps_zero = by.keeps_zero && !p.depthwise && (launch.zero != 0 || p.is_signed);
     alignas(64) int32_t sums[kInt8MostPoints * kInt8MostColumns];
     alignas(64) int32_t shift[kInt8MostColumns] = {};
     const void* x[kInt8MostPoints];
-    Int8Sums s = sums_of(args, panel);
+    Int8Sums s = sums_of(launch, channel, columns);
     s.x = x;
-    if (keeps_zero()) {  // a point all of whose values are the zero point
-      x[0] = static_cast<const char*>(band) + band_bytes_;
+    if (keeps_zero) {  // a point all of whose values are the zero point
+      x[0] = band.zeros;
       s.points = 1, s.taps = at_zero_.data(), s.sums = shift;
-      routines_.sum_up(s);
+      by.sum_up(s);
       s.taps = taps_.data();
     }
     s.sums = sums;
-    const int64_t base = image * g.out_channels * g.out_size(), most = p.depthwise ? 4 : routines_.points;
-    const int64_t total = rows * g.out[2], values = routines_.value_bytes;
-    const int64_t depth = p.depthwise ? panel * kInt8DepthChunk : 0;
-    int64_t row = 0, column = 0;
+    const int64_t base = band.image * g.out_channels * g.out_size(), most = p.depthwise ? 4 : by.points;
+    const int64_t total = band.rows * g.out[2], depth = p.depthwise ? channel : 0;
+    int64_t row = 0, column = 0, pixels[kInt8MostPoints];
     for (int64_t t = 0; t < total; t += s.points) {
-      s.points = std::min(most, total - t);
+      s.points = even_part(total - t, most);
       for (int64_t i = 0; i < s.points; ++i) {
-        const int64_t at = (row * band_.stride[0] * band_.columns + column * band_.stride[1]) * band_.channels + depth;
-        x[i] = static_cast<const char*>(band) + at * values;
+        pixels[i] = row * band_.stride[0] * band_.columns + column * band_.stride[1];
+        x[i] = band.values + (pixels[i] * band_.channels + depth) * by.value_bytes;
         if (++column == g.out[2]) column = 0, ++row;
       }
-      (p.depthwise ? finisher_.depthwise : routines_.sum_up)(s);
-      if (keeps_zero())
-        for (int64_t i = 0; i < s.points * columns_; ++i) sums[i] -= shift[i % columns_];
-      finisher_.finish(p, finish, sums, columns_, panel * columns_, base, first * g.out[2] + t, s.points,
-                       args.outputs[0]);
+      (p.depthwise ? finisher_.depthwise : by.sum_up)(s);
+      if (by.add_rest) add_rests(band, s, pixels);
+      if (keeps_zero)
+        for (int64_t i = 0; i < s.points * columns; ++i) sums[i] -= shift[i % columns];
+      finisher_.finish(p, launch.finish, sums, columns, channel, base, band.first * g.out[2] + t, s.points,
+                       launch.args.outputs[0]);
     }
   }
 
-  Int8ConvRoutines routines_;
+  /// Tiles of nearly the same size, none above `most`.
+  static int64_t even_part(int64_t left, int64_t most) {
+    const int64_t tiles = (left + most - 1) / most;
+    return (left + tiles - 1) / tiles;
+  }
+
+  /// Of the quads that points read: in each run of pixels.
+  void add_rests(const Written& band, const Int8Sums& s, const int64_t* pixels) const {
+    for (int64_t i = 0; i < s.points; ++i)
+      for (size_t k = 0; k < tap_pixels_.size(); ++k) {
+        const int64_t pixel = pixels[i] + tap_pixels_[k], from = pixel * band_.channels;
+        for (int32_t e = band.rests.starts[pixel], end = band.rests.starts[pixel + run_]; e < end; ++e) {
+          const Int8Rest& rest = band.rests.list[e];
+          const int64_t w = (static_cast<int64_t>(k) * s.quads + (rest.at - from) / kInt8Quad) * kInt8Chunk * kInt8Quad;
+          band.by->add_rest(rest.bytes, s.w[0] + w, s.w[1] + w, s.sums + i * kPanel);
+        }
+      }
+  }
+
+  Int8ConvRoutines all_, first_;
+  bool has_first_;
   Int8ConvFinisher finisher_;
   Int8Band band_;
-  std::vector<int64_t> taps_, at_zero_;
-  int64_t run_ = 1, bands_ = 1, columns_ = kInt8Chunk, panels_ = 1, slots_ = 1, band_bytes_ = 0, slot_bytes_ = 0;
+  std::vector<int64_t> tap_pixels_, taps_, at_zero_;
+  int64_t run_ = 1, bands_ = 1, panels_ = 1, slots_ = 1, pixels_ = 0, values_ = 0, most_rests_ = 0;
+  int64_t band_bytes_ = 0, zeros_bytes_ = 0, rests_bytes_ = 0, slot_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_not) {
@@ -151,15 +202,19 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
     why_not = "empty";
     return nullptr;
   }
-  return int8_conv_kernel(p, !p.depthwise && has_int8_conv_vnni() ? int8_conv_vnni(false) : int8_conv_routines());
+  if (!p.depthwise && has_int8_conv_vnni()) return int8_conv_kernel(p, nullptr, int8_conv_vnni(false));
+  const Int8ConvRoutines bytes = int8_conv_avx2_bytes();
+  const bool fits = has_int8_conv_avx2_bytes() && !p.depthwise && !p.is_signed && p.images.block_in > 1;
+  return int8_conv_kernel(p, fits ? &bytes : nullptr, int8_conv_routines());
 }
 
 const RegisterKernel entry({"_conv2d_int8", "simd", DeviceType::CPU, 10, &prepare});
 
 }  // namespace
 
-std::unique_ptr<Kernel> int8_conv_kernel(const Int8Conv& conv, const Int8ConvRoutines& routines) {
-  return std::make_unique<Int8ConvKernel>(conv, routines);
+std::unique_ptr<Kernel> int8_conv_kernel(const Int8Conv& conv, const Int8ConvRoutines* first,
+                                         const Int8ConvRoutines& all) {
+  return std::make_unique<Int8ConvKernel>(conv, first, all);
 }
 
 }  // namespace hw

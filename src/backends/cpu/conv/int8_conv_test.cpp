@@ -50,7 +50,7 @@ testing::Comparison comparison(const Case& c) {
        quantised ? one : none, quantised ? spec(c.y, {}) : none},
       {spec(c.y, y)},
       {AttrValue(c.out), Dims{c.kernel}, Dims{c.stride}, Dims{c.padding}, Dims{c.dilation}, AttrValue(c.activation),
-       AttrValue(c.block_out)},
+       AttrValue(c.block_out), AttrValue(-1000.0), AttrValue(2500.0)},
       {}};
   made.fixed.emplace_back(0, bytes_of(made.inputs[0].numel(), 1));
   // Weights of channels that are not there are zero, as they are packed.
@@ -108,7 +108,7 @@ TEST(Int8Conv, DTypesAndWhatFollows) {
   for (DType x : {DType::U8, DType::I8})
     for (DType y : {DType::F32, DType::U8, DType::I8})
       for (DType residual : {DType::Bool, DType::F32, DType::U8, DType::I8})
-        for (const char* activation : {"none", "relu"}) {
+        for (const char* activation : {"none", "relu", "clamp"}) {
           Case c;
           c.x = x, c.y = y, c.residual = residual, c.activation = activation;
           c.zero = residual != DType::U8, c.offset = residual != DType::F32;
@@ -118,7 +118,7 @@ TEST(Int8Conv, DTypesAndWhatFollows) {
 
 TEST(Int8Conv, SeveralThreadsAndBands) {
   Case c;
-  c.in = 256, c.out = 64, c.h = 40, c.w = 33;  // more rows than a band holds
+  c.in = 256, c.out = 8, c.h = 40, c.w = 33;  // more rows than a band holds
   for (int threads : {1, 2, 3}) {
     const TeamScope scope(threads, {});
     EXPECT_GT(compare(c), 0);
@@ -132,6 +132,48 @@ TEST(Int8Conv, TheLargestSumsAreExact) {  // 255 * -128 in every product: 16 bit
   std::memset(made.fixed[0].second.data, 255, static_cast<size_t>(made.inputs[0].numel()));
   std::memset(made.fixed[1].second.data, 0x80, static_cast<size_t>(made.inputs[1].numel()));
   EXPECT_GT(compare_kernels(std::move(made), 0), 0);
+}
+
+/// Values as behind a relu: most are small, of pairs that sum up to more than 255 there are a few.
+Buffer rare_large_bytes(int64_t count) {
+  Buffer b = bytes_of(count, 5);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto v = static_cast<uint8_t>(b.data[i]);
+    b.data[i] = static_cast<char>(i % 97 < 2 ? 255 - v % 3 : v % 128);
+  }
+  return b;
+}
+
+TEST(Int8Conv, BytesOfWhichFewAreLarge) {
+  for (int64_t in : {8, 40, 64})
+    for (int64_t out : {8, 16, 24})
+      for (int64_t kernel : {1, 3})
+        for (int64_t stride : {1, 2}) {
+          Case c;
+          c.batch = 2, c.in = in, c.out = out, c.h = 11, c.w = 13, c.kernel = kernel, c.stride = stride;
+          c.padding = kernel / 2, c.dilation = out == 24 ? 2 : 1, c.zero = in == 40;
+          testing::Comparison made = comparison(c);
+          Buffer x = rare_large_bytes(made.inputs[0].numel());
+          std::swap(made.fixed[0].second.data, x.data);
+          std::memset(made.fixed[1].second.data, 0x80,
+                      64);  // the smallest weights: 16 bits would not hold their products
+          Buffer zero(64);
+          zero.data[0] = 9;
+          if (c.zero) made.fixed.emplace_back(3, std::move(zero));
+          EXPECT_GT(compare_kernels(std::move(made), 0), 0);
+        }
+}
+
+TEST(Int8Conv, BytesInSeveralBandsAndThreads) {
+  for (int threads : {1, 2}) {
+    const TeamScope scope(threads, {});
+    Case c;
+    c.in = 256, c.out = 24, c.h = 40, c.w = 33, c.kernel = 1, c.padding = 0, c.zero = false, c.y = DType::U8;
+    testing::Comparison made = comparison(c);
+    Buffer x = rare_large_bytes(made.inputs[0].numel());
+    std::swap(made.fixed[0].second.data, x.data);
+    EXPECT_GT(compare_kernels(std::move(made), 0), 0);
+  }
 }
 
 /// The kernel by the VNNI routines against the reference.
@@ -149,7 +191,7 @@ void compare_vnni(const Case& c, bool emulated) {
   std::vector<Buffer> want, have;
   want.emplace_back(bytes), have.emplace_back(bytes);
   testing::run_kernel(*kernel_candidates(made.op, DeviceType::CPU).back().prepare(request, why), made, in, want);
-  testing::run_kernel(*int8_conv_kernel(conv, int8_conv_vnni(emulated)), made, in, have);
+  testing::run_kernel(*int8_conv_kernel(conv, nullptr, int8_conv_vnni(emulated)), made, in, have);
   EXPECT_EQ(std::memcmp(want[0].data, have[0].data, bytes), 0) << testing::describe(made);
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kVnniPoints = 12;
 
-void widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to) {
+bool write(const Int8Band& b, const void* image, int64_t first, int64_t rows, int32_t zero, void* to,
+           Int8Rests& /*rests*/) {
   const ConvGeometry& g = b.conv.geometry();
   const auto* x = static_cast<const uint8_t*>(image);
   auto* out = static_cast<uint8_t*>(to);
@@ -38,6 +39,7 @@ void widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, in
       for (int64_t c = g.in_channels; c < b.channels; ++c) out[c] = 0;
     }
   }
+  return true;
 }
 
 void sum_up_emulated(const Int8Sums& s) {
@@ -106,7 +108,7 @@ void sum_up(const Int8Sums& s) { sum_up_emulated(s); }
 bool has_int8_conv_vnni() { return isa() == Isa::AVX512 && has_avx512_vnni(); }
 
 Int8ConvRoutines int8_conv_vnni(bool emulated) {
-  return {widen, emulated ? sum_up_emulated : sum_up, kVnniPoints, kInt8MostColumns, 1, true};
+  return {write, emulated ? sum_up_emulated : sum_up, kVnniPoints, kInt8MostColumns, 1, true};
 }
 
 }  // namespace hw
