@@ -157,24 +157,32 @@ DType python_dtype(nb::handle data, DType numpy_dtype) {
   return numpy_dtype;
 }
 
-/// Lists that hold tensors: stacked.
-bool holds_tensor(nb::handle data) {
-  PyObject* item = data.ptr();
-  for (int64_t depth = 0; PyList_Check(item) || PyTuple_Check(item); ++depth) {
-    check(depth <= kMaxDims, "lists are nested more than ", kMaxDims, " deep; a tensor has at most ", kMaxDims,
-          " axes");
-    if (PySequence_Fast_GET_SIZE(item) == 0) return false;
-    item = PySequence_Fast_GET_ITEM(item, 0);
+/// Whether a tensor is anywhere in these lists, at any place: its dtype counts beside that of the numbers.
+bool holds_tensor(PyObject* data, int64_t depth = 0) {
+  check(depth <= kMaxDims, "lists are nested more than ", kMaxDims, " deep; a tensor has at most ", kMaxDims, " axes");
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(data, i);
+    if (is_tensor(item)) return true;
+    if ((PyList_Check(item) || PyTuple_Check(item)) && holds_tensor(item, depth + 1)) return true;
   }
-  return is_tensor(item);
+  return false;
 }
 
+/// Lists that hold tensors: stacked. Beside a number a tensor of one element is a number too.
 Tensor stacked(nb::handle data) {
   Tensors parts;
+  bool numbers = false;
   for (nb::handle item : nb::borrow<nb::sequence>(data)) {
-    Tensor t = is_tensor(item.ptr()) ? detach(tensor_of(item.ptr())) : tensor_from_data(item.ptr(), DType::None);
-    parts.push_back(unsqueeze(t, 0));
+    parts.push_back(is_tensor(item.ptr()) ? detach(tensor_of(item.ptr())) : tensor_from_data(item.ptr(), DType::None));
+    numbers |= parts.back().ndim() == 0;
   }
+  if (numbers)
+    for (Tensor& t : parts)
+      if (t.numel() == 1) t = reshape(t, {});
+  for (const Tensor& t : parts)
+    check(t.shape() == parts[0].shape(), "tensor(): a list holds ", t, ", its first element is ", parts[0],
+          "; all must have one shape");
+  for (Tensor& t : parts) t = unsqueeze(t, 0);
   return cat(parts, 0);
 }
 
@@ -257,15 +265,20 @@ Tensor from_buffer(nb::handle buffer, DType d, int64_t count, int64_t offset) {
 
 }  // namespace
 
+static void check_number(const Scalar& v, DType d) {
+  check_runtime(fits(v, d), "tensor(): ", v, " does not fit ", d,
+                ". Choose a wider dtype, or make the tensor without dtype= and convert it with .to().");
+}
+
 /// Python numbers must fit the dtype that is asked for; arrays and tensors convert as .to() does.
 static void check_fits(const Tensor& t, DType d) {
   if (t.numel() == 0 || t.dtype() == d) return;
-  check_type(!is_complex(t.dtype()) || is_complex(d), "complex numbers do not fit ", d);
+  check_type(!is_complex(t.dtype()) || is_complex(d), "tensor(): complex numbers do not fit ", d);
   if (is_inexact(d) || is_complex(t.dtype())) return;
   static const Op least{"amin"}, greatest{"amax"};
   for (const Op* op : {&least, &greatest}) {
     const Scalar v = (*op)({t}).item();
-    check_runtime(v.f64() == v.f64() && fits(v, d), v, " does not fit ", d);
+    check_number(v, d);
   }
 }
 
@@ -273,12 +286,14 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   if (is_tensor(data)) return clone(want == DType::None ? detach(tensor_of(data)) : to(detach(tensor_of(data)), want));
   if (is_number(data) && !nb::hasattr(data, "dtype")) {
     Scalar s = scalar_from(data);
-    check_runtime(want == DType::None || fits(s, want), s, " does not fit ", want);
+    if (want != DType::None) check_number(s, want);
     return Tensor::scalar(s, want == DType::None ? s.dtype() : want);
   }
-  if (holds_tensor(data)) {
+  if ((PyList_Check(data) || PyTuple_Check(data)) && holds_tensor(data)) {
     Tensor t = stacked(data);
-    return want == DType::None ? t : to(t, want);
+    if (want == DType::None) return t;
+    if (!is_abstract(t)) check_fits(t, want);
+    return to(t, want);
   }
   bool is_array = nb::hasattr(data, "__array_interface__") || nb::hasattr(data, "__array__");
   if (!is_array)
