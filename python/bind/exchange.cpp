@@ -157,24 +157,32 @@ DType python_dtype(nb::handle data, DType numpy_dtype) {
   return numpy_dtype;
 }
 
-/// Lists that hold tensors: stacked.
-bool holds_tensor(nb::handle data) {
-  PyObject* item = data.ptr();
-  for (int64_t depth = 0; PyList_Check(item) || PyTuple_Check(item); ++depth) {
-    check(depth <= kMaxDims, "lists are nested more than ", kMaxDims, " deep; a tensor has at most ", kMaxDims,
-          " axes");
-    if (PySequence_Fast_GET_SIZE(item) == 0) return false;
-    item = PySequence_Fast_GET_ITEM(item, 0);
+/// Whether a tensor is anywhere in these lists, at any place: its dtype counts beside that of the numbers.
+bool holds_tensor(PyObject* data, int64_t depth = 0) {
+  check(depth <= kMaxDims, "lists are nested more than ", kMaxDims, " deep; a tensor has at most ", kMaxDims, " axes");
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(data, i);
+    if (is_tensor(item)) return true;
+    if ((PyList_Check(item) || PyTuple_Check(item)) && holds_tensor(item, depth + 1)) return true;
   }
-  return is_tensor(item);
+  return false;
 }
 
+/// Lists that hold tensors: stacked. Beside a number a tensor of one element is a number too.
 Tensor stacked(nb::handle data) {
   Tensors parts;
+  bool numbers = false;
   for (nb::handle item : nb::borrow<nb::sequence>(data)) {
-    Tensor t = is_tensor(item.ptr()) ? detach(tensor_of(item.ptr())) : tensor_from_data(item.ptr(), DType::None);
-    parts.push_back(unsqueeze(t, 0));
+    parts.push_back(is_tensor(item.ptr()) ? detach(tensor_of(item.ptr())) : tensor_from_data(item.ptr(), DType::None));
+    numbers |= parts.back().ndim() == 0;
   }
+  if (numbers)
+    for (Tensor& t : parts)
+      if (t.numel() == 1) t = reshape(t, {});
+  for (const Tensor& t : parts)
+    check(t.shape() == parts[0].shape(), "tensor(): a list holds ", t, ", its first element is ", parts[0],
+          "; all must have one shape");
+  for (Tensor& t : parts) t = unsqueeze(t, 0);
   return cat(parts, 0);
 }
 
@@ -257,28 +265,47 @@ Tensor from_buffer(nb::handle buffer, DType d, int64_t count, int64_t offset) {
 
 }  // namespace
 
+static void check_number(const Scalar& v, DType d) {
+  check_runtime(fits(v, d), "tensor(): ", v, " does not fit ", d,
+                ". Choose a wider dtype, or make the tensor without dtype= and convert it with .to().");
+}
+
 /// Python numbers must fit the dtype that is asked for; arrays and tensors convert as .to() does.
-/// Asked from NumPy, because operators on `t` would be captured where a function is.
-static void check_fits(nb::handle array, const Tensor& t, DType d) {
+/// `extreme("min")` is the smallest element of `t`.
+template <class Extreme>
+static void check_fits(const Tensor& t, DType d, Extreme extreme) {
   if (t.numel() == 0 || t.dtype() == d) return;
-  check_type(!is_complex(t.dtype()) || is_complex(d), "complex numbers do not fit ", d);
+  check_type(!is_complex(t.dtype()) || is_complex(d), "tensor(): complex numbers do not fit ", d);
   if (is_inexact(d) || is_complex(t.dtype())) return;
-  for (const char* extreme : {"min", "max"}) {
-    const Scalar v = scalar_from(nb::object(array.attr(extreme)().attr("item")()).ptr());
-    check_runtime(v.f64() == v.f64() && fits(v, d), v, " does not fit ", d);
+  for (const char* which : {"min", "max"}) {
+    const Scalar v = extreme(which);
+    if (v.f64() != v.f64()) fail(ErrorKind::Runtime, "tensor(): nan does not fit ", d);
+    check_number(v, d);
   }
+}
+
+/// Asked from NumPy, because operators on a tensor would be captured where a function is.
+static auto extreme_of_array(nb::handle array) {
+  return [array](const char* which) { return scalar_from(nb::object(array.attr(which)().attr("item")()).ptr()); };
+}
+
+static Scalar extreme_of_tensor(const Tensor& t, const char* which) {
+  static const Op least{"amin"}, greatest{"amax"};
+  return (which[1] == 'i' ? least : greatest)({t}).item();
 }
 
 Tensor tensor_from_data(PyObject* data, DType want) {
   if (is_tensor(data)) return clone(want == DType::None ? detach(tensor_of(data)) : to(detach(tensor_of(data)), want));
   if (is_number(data) && !nb::hasattr(data, "dtype")) {
     Scalar s = scalar_from(data);
-    check_runtime(want == DType::None || fits(s, want), s, " does not fit ", want);
+    if (want != DType::None) check_number(s, want);
     return Tensor::scalar(s, want == DType::None ? s.dtype() : want);
   }
-  if (holds_tensor(data)) {
+  if ((PyList_Check(data) || PyTuple_Check(data)) && holds_tensor(data)) {
     Tensor t = stacked(data);
-    return want == DType::None ? t : to(t, want);
+    if (want == DType::None) return t;
+    if (!is_abstract(t)) check_fits(t, want, [&](const char* which) { return extreme_of_tensor(t, which); });
+    return to(t, want);
   }
   bool is_array = nb::hasattr(data, "__array_interface__") || nb::hasattr(data, "__array__");
   if (!is_array)
@@ -290,7 +317,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   Tensor t = from_array(array, true);
   DType d = want != DType::None ? want : is_array ? t.dtype() : python_dtype(data, t.dtype());
   if (t.numel() == 0 && !is_array && want == DType::None) d = default_dtype();
-  if (!is_array && want != DType::None) check_fits(array, t, d);
+  if (!is_array && want != DType::None) check_fits(t, d, extreme_of_array(array));
   return to(t, d);
 }
 

@@ -236,6 +236,8 @@ static PyTypeObject* make_tensor_type() {
                                     slot(Py_nb_inplace_and, nb2i<"bitwise_and">),
                                     slot(Py_nb_inplace_or, nb2i<"bitwise_or">),
                                     slot(Py_nb_inplace_xor, nb2i<"bitwise_xor">),
+                                    slot(Py_nb_inplace_lshift, nb2i<"bitwise_left_shift">),
+                                    slot(Py_nb_inplace_rshift, nb2i<"bitwise_right_shift">),
                                     slot(Py_nb_negative, nb1<"neg">),
                                     slot(Py_nb_absolute, nb1<"abs">),
                                     slot(Py_nb_invert, nb1<"bitwise_not">),

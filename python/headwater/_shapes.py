@@ -62,6 +62,8 @@ def _indexing(namespace: dict[str, Any], tensor: type) -> None:
 
     def nonzero(input: Any, as_tuple: bool = False) -> Any:
         """Returns the indices of the elements that are not zero, [count, axes]; with as_tuple=True one tensor for each axis."""
+        if not isinstance(as_tuple, bool):
+            raise TypeError(f"nonzero(): as_tuple must be a bool, got {type(as_tuple).__name__}")
         scalar = as_tuple and isinstance(input, _C.Tensor) and input.ndim == 0
         rows = plain_nonzero(input.reshape(1) if scalar else input)
         return rows.unbind(1) if as_tuple else rows

@@ -6,6 +6,7 @@
 #include "autograd/views.h"
 #include "base/error.h"
 #include "op/grad_ctx.h"
+#include "op/math.h"
 #include "op/recording.h"
 #include "op/rules.h"
 #include "op/saved.h"
@@ -75,8 +76,16 @@ void OpNode::release_saved() {
 
 Tensors OpNode::unpack_inputs() const {
   Tensors list(in_specs_.size());
-  for (size_t i = 0; i < saved_in_.size(); ++i)
-    if (saved_in_[i].defined()) list[i] = saved_in_[i].get(op_.name(), op_.input_def(i, saved_in_.size()).name);
+  const bool computed_inexact =
+      op_.promotion() != Promote::No && !out_specs_.empty() && is_inexact(out_specs_[0].dtype);
+  for (size_t i = 0; i < saved_in_.size(); ++i) {
+    if (!saved_in_[i].defined()) continue;
+    const InputDef& def = op_.input_def(i, saved_in_.size());
+    list[i] = saved_in_[i].get(op_.name(), def.name);
+    // The op computed with the promoted numbers, and so does its gradient: the square of 200 is not one of u8.
+    if (computed_inexact && !is_inexact(list[i].dtype()) && def.dtypes != boolean && !list[i]->wrapped)
+      list[i] = to(list[i], out_specs_[0].dtype);
+  }
   return list;
 }
 

@@ -95,7 +95,8 @@ void check_inputs(const InferCtx& c) {
       continue;
     }
     DType d = s.dtype;
-    if (c.op.promotion() == Promote::Floating && !is_inexact(d)) continue;  // becomes floating before it is used
+    // What promotes is converted before it is used: the common dtype has to fit, not each input's own.
+    if (c.compute != DType::None && def.dtypes >> static_cast<int>(c.compute) & 1) continue;
     check_type(def.dtypes >> static_cast<int>(d) & 1, "'", def.name, "' must have ", dtype_set_text(def.dtypes),
                ", got ", d, ". Convert it with .to().");
   }

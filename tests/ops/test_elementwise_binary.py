@@ -92,7 +92,7 @@ op_test("xlogy", torch=torch.xlogy, samples=lambda: [*pairs(0.2, 2.0), Sample(np
         dtypes=REAL, **SMOOTH)
 op_test("heaviside", torch=torch.heaviside, samples=lambda: [Sample(np.array([-1.0, 0.0, 2.0, np.nan]), np.array(0.5), sample_dtypes=FLOATS), Sample(randn(3, 4), randn(4))], dtypes=FLOATS + INTS)
 op_test("nextafter", torch=torch.nextafter, samples=lambda: [Sample(randn(3, 4), randn(4)), Sample(np.array([0.0, np.nan, np.inf]), np.array(1.0))],
-        dtypes=("float32", "float64"), tol=0)
+        dtypes=("float16", "bfloat16", "float32", "float64"), tol=0)
 
 # ---------------------------------------------------------------- comparisons and logic
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -264,3 +264,65 @@ def test_a_factor_beyond_the_dtype_is_an_error() -> None:
 
 op_test("ldexp", torch=torch.ldexp, dtypes=("float32", "float64", "int64"), grad=True, grad_args=(0,), samples=lambda: [
     Sample(randn(3, 4), integers(-4, 5, 4)), Sample(randn(3), fixed(np.array(2))), Sample(randn(2, 1), integers(-3, 3, 2, 3))])
+
+
+@pytest.mark.parametrize("dtype, value, exponent", [
+    ("float32", 1e-30, 130), ("float32", 1e30, -170), ("float64", 1e-300, 1030), ("float64", 3.0, 10**15), ("float16", 1e-4, 20), ("bfloat16", 3.0, -140),
+    ("float16", 3.0, -(2**60))])
+def test_ldexp_beyond_the_powers_that_are_numbers(dtype: str, value: float, exponent: int) -> None:
+    got = hw.ldexp(hw.tensor([value], dtype=getattr(hw, dtype)), hw.tensor([exponent]))
+    want = torch.tensor([value], dtype=getattr(torch, dtype)).double() * 2.0 ** max(-1070, min(exponent, 1030) if exponent < 1030 else 1023)
+    want = want * 2.0**7 if exponent == 1030 else want * float("inf") if exponent > 1030 else want
+    assert got.dtype is getattr(hw, dtype) and got.tolist() == want.to(getattr(torch, dtype)).tolist()
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift", "hypot", "logaddexp", "logaddexp2",
+                                  "atan2", "nextafter", "copysign", "addcmul", "addcdiv"])
+@pytest.mark.parametrize("kinds", [("bool", "uint8"), ("int64", "bool"), ("bool", "float32"), ("float32", "bool"), ("bfloat16", "int16"), ("float64", "uint8")])
+def test_the_common_dtype_has_to_fit(name: str, kinds: tuple[str, str]) -> None:
+    """An operand that an op does not take by itself is taken where it becomes another dtype first."""
+    values = np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 7.0])
+    a, b = ([m.tensor(v).to(getattr(m, k)) for v, k in zip(values, kinds)] for m in (hw, torch))
+    extra = name.startswith("addc")
+    try:
+        want = getattr(torch, name)(*b, *b[1:] * extra)
+    except (RuntimeError, NotImplementedError):
+        pytest.skip("torch refuses this pair as well")
+    got = getattr(hw, name)(*a, *a[1:] * extra)
+    assert str(got.dtype)[10:] == str(want.dtype)[6:]
+    np.testing.assert_allclose(got.double().numpy(), want.double().numpy(), rtol=1e-2 if "bfloat16" in kinds else 1e-6)
+
+
+def test_what_no_promotion_mends_is_refused() -> None:
+    for call in (lambda: hw.tensor([True]) % hw.tensor([True]), lambda: hw.gcd(hw.tensor([1]), hw.tensor([1.0])), lambda: hw.hypot(hw.tensor([1]), hw.tensor([1])),
+                 lambda: hw.where(hw.tensor([1.0]), hw.tensor([1.0]), hw.tensor([1.0]))):
+        with pytest.raises(TypeError, match="Convert it with .to()"):
+            call()
+
+
+@pytest.mark.parametrize("name, slope", [("atan2", 200 / (1.5**2 + 200**2)), ("lerp", 0.5), ("logaddexp", 0.0)])
+def test_gradients_with_small_integers_do_not_wrap(name: str, slope: float) -> None:
+    x = hw.tensor([1.5], requires_grad=True)
+    other = hw.tensor([200], dtype=hw.uint8)
+    getattr(hw, name)(x, other, *[0.5] * (name == "lerp")).backward()
+    assert x.grad is not None and x.grad.item() == pytest.approx(slope, rel=1e-5)
+
+
+def test_gradients_with_bool() -> None:
+    mask = [True, False, True]
+    for name in ("logaddexp", "logaddexp2", "lerp", "atan2", "hypot", "addcmul", "addcdiv"):
+        grads = []
+        for other in (hw.tensor(mask), hw.tensor(mask).float()):
+            x = hw.tensor([1.5, 2.0, 3.0], requires_grad=True)
+            getattr(hw, name)(x, *[other] * (2 if name in ("lerp", "addcmul", "addcdiv") else 1)).nan_to_num(0.0).sum().backward()
+            assert x.grad is not None
+            grads.append(x.grad.tolist())
+        assert grads[0] == grads[1], name
+
+
+def test_shifts_in_place() -> None:
+    x = hw.tensor([8, 1], dtype=hw.uint8)
+    same = x
+    x <<= hw.tensor([1, 2])
+    x >>= 1
+    assert x is same and x.tolist() == [8, 2] and x.dtype is hw.uint8

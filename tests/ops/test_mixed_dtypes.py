@@ -162,7 +162,7 @@ def difference(seed: int) -> str:
         # A dtype refused in words, with the remedy, is a limit and no wrong answer.
         if error is not None and outside and "does not fit" in str(error):
             return ""  # torch cuts the number off, to 8 bits and the like
-        if error is not None and refused is None and "not implemented" not in str(error) and "Convert it with .to()" not in str(error):
+        if error is not None and refused is None and "not implemented" not in str(error) and not limited(error):
             return f"{call_text}: headwater refuses: {type(error).__name__} {error}"
         if name.startswith("index_fill") and "without overflow" in str(refused):
             return ""  # a 0-d tensor is converted as by .to()
@@ -183,9 +183,14 @@ def difference(seed: int) -> str:
     return "" if same else f"{call_text}: {x.ravel()[:6]}, torch has {y.ravel()[:6]}"
 
 
+def limited(error: Exception) -> bool:
+    """A dtype refused in words, with the remedy."""
+    return "Convert it with .to()" in str(error)
+
+
 def allowed(refusal: str) -> bool:
     """What torch has not written for a dtype, or for numbers beside tensors, may be offered."""
-    kinds = ("not implemented for", "not supported", "Unsupported", "must be Tensor, not", "must be Number, not", "invalid combination", "different dtypes")
+    kinds = ("not implemented for", "not supported", "Unsupported", "must be Tensor, not", "must be Number, not", "invalid combination", "different dtypes", "expected dtype")
     return any(kind in refusal for kind in kinds)
 
 

@@ -100,6 +100,27 @@ def test_lists_of_which_no_tensor_can_be_made(data, error, message):
         hw.tensor(data)
 
 
+@pytest.mark.parametrize("make", [
+    lambda m: m.tensor([2.0, m.tensor(5.0, dtype=m.float64)]),
+    lambda m: m.tensor([1, m.tensor(2.0, dtype=m.float16)]),
+    lambda m: m.tensor([2.0, m.tensor(2.0, dtype=m.bfloat16)]),
+    lambda m: m.tensor([m.tensor([1], dtype=m.int16), 127]),
+    lambda m: m.tensor([[1, 2], [3, m.tensor([[2.5]])]]),
+    lambda m: m.tensor([[m.tensor(1), 2.5], [m.tensor(True), 1]]),
+    lambda m: m.tensor([m.tensor(1), 2.75], dtype=m.int32),
+])
+def test_tensors_in_lists_count_with_their_dtype(make):
+    got, want = make(hw), make(torch)
+    assert str(got.dtype)[len("headwater."):] == str(want.dtype)[len("torch."):] and got.tolist() == want.tolist()
+
+
+def test_tensors_in_lists_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"a list holds i64\[1\], its first element is i64\[2\]"):
+        hw.tensor([hw.tensor([1, 2]), hw.tensor([1])])
+    with pytest.raises(RuntimeError, match=r"tensor\(\): 300 does not fit u8. Choose a wider dtype"):
+        hw.tensor([1, hw.tensor(300)], dtype=hw.uint8)
+
+
 def test_a_list_that_holds_itself():
     data = []
     data.append(data)

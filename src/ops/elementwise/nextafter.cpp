@@ -7,8 +7,8 @@ namespace hw {
 static const RegisterOp op =
     OpDef("nextafter")
         .doc("Returns the number next to input in the direction of other, in the dtype of both.")
-        .in("input", "any shape", dtype_bit(DType::F32) | dtype_bit(DType::F64))
-        .in("other", "any shape that broadcasts with input", dtype_bit(DType::F32) | dtype_bit(DType::F64))
+        .in("input", "any shape", floating)
+        .in("other", "any shape that broadcasts with input", floating)
         .promote()
         .out("y", dtype::promoted, shape::broadcast)
         .inplace()

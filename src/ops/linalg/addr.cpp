@@ -1,5 +1,6 @@
 // addr: an outer product added to a matrix.
 #include "base/error.h"
+#include "core/dtype.h"
 #include "op/math.h"
 #include "ops/linalg/products.h"
 
@@ -29,7 +30,10 @@ static const RegisterOp op =
           check_runtime(in[0].ndim() <= 2 && broadcast_shapes(in[0].shape(), shape) == shape, "input ", in[0],
                         " is larger than the product, which is ", shape);
           const Tensor product = scaled(outer({in[1], in[2]}), attrs[1].scalar());
-          return {attrs[0].scalar() == Scalar(0) ? product : scaled(in[0], attrs[0].scalar()) + product};
+          if (attrs[0].scalar() == Scalar(0)) return {product};
+          // Converted first: beta of an integer tensor would give the default dtype, which may be wider than the product's.
+          const bool rises = is_inexact(product.dtype()) && !is_inexact(in[0].dtype());
+          return {scaled(rises ? to(in[0], product.dtype()) : in[0], attrs[0].scalar()) + product};
         });
 
 }  // namespace hw

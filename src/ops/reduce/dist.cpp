@@ -7,8 +7,8 @@ namespace hw {
 static const RegisterOp op = OpDef("dist")
                                  .doc("Returns the norm of order `p` of input - other, over all elements.")
                                  .example(">>> hw.dist(hw.tensor([3.0, 4.0]), hw.tensor([0.0, 0.0]))\ntensor(5.)")
-                                 .in("input", "any shape", inexact)
-                                 .in("other", "a shape that broadcasts with input", inexact)
+                                 .in("input", "any shape; one of the two is floating or complex", numeric)
+                                 .in("other", "a shape that broadcasts with input", numeric)
                                  .attr("p", 2.0, "the order")
                                  .out("y")
                                  .composite([](std::span<const Tensor> in, const Attrs& attrs) -> Tensors {

@@ -13,6 +13,8 @@ def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between x1 and x2 along `dim`; each norm is at least eps. x1 and x2 broadcast."""
+    dtype = hw.result_type(x1, x2)
+    x1, x2 = hw.broadcast_tensors(x1.to(dtype), x2.to(dtype))
     norm1 = hw.norm(x1, 2, dim, keepdim=True).clamp(min=eps)
     norm2 = hw.norm(x2, 2, dim, keepdim=True).clamp(min=eps)
     return ((x1 / norm1) * (x2 / norm2)).sum(dim)
