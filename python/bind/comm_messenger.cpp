@@ -22,8 +22,7 @@ class CommMessenger final : public Messenger {
   explicit CommMessenger(Ref<Comm> comm) : comm_(std::move(comm)) { g_current = this; }
   ~CommMessenger() override {
     g_current = nullptr;
-    for (Sent& s : sent_)  // after an error: the engine may still read them
-      if (!s.request->done()) new Sent(std::move(s));
+    forget();
   }
 
   void exchange(std::span<const Parcel> out, std::span<Parcel> in) override {
@@ -57,6 +56,12 @@ class CommMessenger final : public Messenger {
     std::vector<Request> requests;
     for (const Sent& s : sent_) requests.push_back(s.request);
     wait_for(requests);
+    sent_.clear();
+  }
+
+  void forget() {
+    for (Sent& s : sent_)  // after an error: the engine may still read them
+      if (!s.request->done()) new Sent(std::move(s));
     sent_.clear();
   }
 
@@ -111,6 +116,11 @@ bool use_channel(int channel) {
 
 void finish_sends() {
   if (g_current) g_current->finish();
+}
+
+void forget_sends() {
+  g_channel = -1;
+  if (g_current) g_current->forget();
 }
 
 }  // namespace hw::bind

@@ -14,5 +14,7 @@ std::unique_ptr<Messenger> messenger_over(Ref<Comm> comm);
 bool use_channel(int channel);
 /// Waits for all that was sent over channels.
 void finish_sends();
+/// What was sent over channels is no longer waited for, and channels end: after Comm::renew().
+void forget_sends();
 
 }  // namespace hw::bind

@@ -223,6 +223,16 @@ nb::object open_mpi_comm(const std::string& plugin) {
   return nb::make_tuple(nb::cast(PyComm{opened.comm}), opened.world.local_rank, opened.world.local_size);
 }
 
+void renew(PyComm& c, double seconds) {
+  Status how;
+  {
+    nb::gil_scoped_release release;
+    how = c.value->renew(seconds);
+  }
+  forget_sends();
+  throw_unless_ok(how);
+}
+
 std::string hash_tensor(nb::handle tensor) {
   Tensor t = tensor_argument(tensor.ptr(), "hash_tensor");
   const void* data = data_of(t, "tensor");
@@ -263,6 +273,7 @@ void bind_distributed(nb::module_& m) {
              nb::gil_scoped_release release;
              c.value->abort(cause);
            })
+      .def("renew", &renew)
       .def(
           "status", [](PyComm& c) { return c.value->status().message; }, "Empty, or why nothing can be sent any more.");
   m.def(

@@ -82,6 +82,9 @@ class Comm : public RefCounted {
 
   /// Ends everything under way, on all ranks, with Code::Aborted. The first cause stays; later ones are dropped.
   virtual void abort(const std::string& cause) = 0;
+  /// Begins anew after an abort, with nothing under way. All ranks call it, and each waits for the others, at most `seconds`; a rank
+  /// that has not heard of an abort gives up what it has under way. Fails when a rank is lost or does not come.
+  virtual Status renew(double seconds) = 0;
   /// Ok, or why nothing can be sent any more.
   virtual Status status() const = 0;
   /// Seconds that wait() waits; the default is 1800.

@@ -205,6 +205,18 @@ void Engine::abort(const std::string& cause) {
   call_back();
 }
 
+Status Engine::renew(double seconds) {
+  Status how;
+  {
+    std::lock_guard<std::mutex> guard(threads_->drive);
+    give_up(text("rank ", rank_, " begins anew"), nullptr);
+    how = transport_->renew(seconds);
+    if (how.ok()) gone_ = {};
+  }
+  call_back();
+  return how;
+}
+
 Status Engine::status() const { return transport_->aborted(); }
 void Engine::set_timeout(double seconds) { timeout_ = seconds; }
 

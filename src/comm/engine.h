@@ -29,6 +29,7 @@ class Engine final : public Comm {
   Request broadcast(void* data, size_t bytes, int root, Group group) override;
   Request barrier(Group group) override;
   void abort(const std::string& cause) override;
+  Status renew(double seconds) override;
   Status status() const override;
   void set_timeout(double seconds) override;
 

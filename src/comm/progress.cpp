@@ -13,7 +13,10 @@ static constexpr size_t kWindow = 4;
 
 /// Takes what the transport has delivered; whether there was anything.
 bool Engine::progress() {
-  if (!gone_.ok()) return false;
+  if (!gone_.ok()) {
+    transport_->keep_alive();
+    return false;
+  }
   delivered_.clear();
   transport_->poll(delivered_);
   for (const Delivered& d : delivered_) {

@@ -39,6 +39,10 @@ class Transport {
   virtual void on_news(void (*wake)(void*), void* context) = 0;
   /// Gives up: tells the other ranks, and lets go of all buffers before it returns.
   virtual void abort(const std::string& cause) = 0;
+  /// Asked from time to time after an abort, so that the others see that this rank lives.
+  virtual void keep_alive() {}
+  /// After an abort, by all ranks: waits until all of them are here, at most `seconds`, and works as if it were new.
+  virtual Status renew(double seconds) = 0;
   /// The first cause of any rank, or Ok. Any thread.
   virtual Status aborted() const = 0;
 };

@@ -51,6 +51,23 @@ def test_under_plain_mpirun(tmp_path):
     assert out.returncode and IDEAS in out.stderr and time.time() - float((tmp_path / "when").read_text()) < 10
 
 
+@needs_mpi
+@pytest.mark.parametrize("width", [8, pytest.param(1024, marks=pytest.mark.slow)])
+def test_processes_go_on_together_after_an_error(width):
+    """The same losses as without errors; the wide one leaves messages behind that their receiver never asked for."""
+    out = launch(2, "recovering.py", width)
+    assert out.returncode == 0, out.stderr[-3000:]
+    lines = re.findall(r"losses (.*)", out.stdout)
+    hw.manual_seed(0)
+    model = hw.parallelize(nn.Sequential(nn.Linear(width, width), nn.Linear(width, width)), hw.mesh("cpu", 2, names=("pipe",)))
+    optimizer, want = hw.optim.SGD(model.parameters(), lr=0.1), []
+    for _ in range(3):
+        optimizer.zero_grad()
+        want.append(hw.accumulate(model, F.mse_loss, hw.ones(8, width), hw.ones(8, width), micro_batches=4).item())
+        optimizer.step()
+    assert lines == [" ".join(map(str, want))] * 2
+
+
 class Reads(nn.Linear):
     def __init__(self, how):
         super().__init__(4, 4)

@@ -43,4 +43,5 @@ from .world import (
     init_process_group,
     is_available,
     is_initialized,
+    recover,
 )

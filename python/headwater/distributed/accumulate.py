@@ -12,6 +12,7 @@ from .deferred import deferred_sums
 from .placing import placed
 from .schedule import Task, one_forward_one_backward
 from .stages import Pipeline, Stage, listed, moved, whole_sbp
+from .world import tell_others
 
 
 def _sizes(count: int, parts: int) -> list[int]:
@@ -167,6 +168,10 @@ class _Run:
                 (self._backward if task.backward else self._forward)(task)
             self._give_back()
             hw._C.finish_sends()
+        except BaseException as error:
+            tell_others(error)  # who would else wait for what this process does not send
+            self.generator.set_state((seed, first))
+            raise
         finally:
             hw._C.use_channel(-1)
         self.generator.set_state((seed, first + len(self.micros) * sum(f.draws for f in self._facts(0))))

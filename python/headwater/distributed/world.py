@@ -115,6 +115,22 @@ def abort(cause: str) -> None:
     comm().abort(cause)
 
 
+def recover(timeout: float | timedelta = 60.0) -> None:
+    """Begins anew after an error that ended what ranks waited for: every rank that goes on calls it, where it caught the error.
+
+    What was under way is given up. Afterwards all calls work as before; tensors and modules are as they were when the error came, and
+    the caller must see that all ranks go on from the same point, usually the step before. Each rank waits `timeout` seconds for the
+    others.
+
+    Raises RuntimeError when a rank does not come, or is lost: then only a restart helps.
+
+    >>> hw.distributed.recover()
+    """
+    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
+    comm().renew(seconds)
+    _world.failed = False
+
+
 def destroy_process_group(group: Any = None) -> None:
     """Leaves the world, for good when it was MPI's (MPI starts once in a process)."""
     if group is None:
@@ -132,21 +148,27 @@ def _finish() -> None:
         _C.finish_mpi()
 
 
+def tell_others(error: BaseException | None) -> None:
+    """Ends what the other ranks wait for, with the words of an exception of this one."""
+    if error is None or _world.comm is None or _world.comm.size == 1:
+        return
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    place = f" ({where[0].filename}:{where[0].lineno})" if where else ""
+    words = str(error)
+    if not words.startswith("rank "):  # else it is another rank's cause, which has its place already
+        notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+        words = f"rank {_world.comm.rank}: {type(error).__name__}: {words}{place}{notes}"
+    _world.comm.abort(words)
+
+
 def _listen_for_errors() -> None:
     """An exception that ends this rank ends the others, with its words."""
     previous, previous_thread = sys.excepthook, threading.excepthook
 
     def tell(kind: type[BaseException], value: BaseException | None, trace: Any) -> None:
-        if _world.comm is None or _world.failed:
-            return
-        _world.failed = True
-        where = traceback.extract_tb(trace)[-1:] if trace else []
-        place = f" ({where[0].filename}:{where[0].lineno})" if where else ""
-        words = str(value)
-        if not words.startswith("rank "):  # else it is another rank's cause, which has its place already
-            notes = "".join(f" {note}" for note in getattr(value, "__notes__", ()))
-            words = f"rank {_world.comm.rank}: {kind.__name__}: {words}{place}{notes}"
-        _world.comm.abort(words)
+        if not _world.failed:
+            _world.failed = True
+            tell_others(value or kind())
 
     def on_exception(kind: type[BaseException], value: BaseException, trace: Any) -> None:
         previous(kind, value, trace)

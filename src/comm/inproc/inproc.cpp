@@ -1,6 +1,8 @@
 // A mailbox for each rank: the second of a send and its recv to come copies the bytes and tells both sides.
 #include "comm/inproc/inproc.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -45,7 +47,10 @@ struct World : RefCounted {
   std::vector<Mailbox> boxes;
   std::vector<News> news;
   std::mutex mutex;
-  Status cause;  // under mutex
+  std::condition_variable renewed;
+  Status cause;        // under mutex
+  int anew = 0;        // ranks that wait for the others to begin anew, under mutex
+  uint64_t lives = 0;  // how often they did, under mutex
 };
 
 void clear(std::map<Mailbox::Key, std::deque<Message>>& messages, int from) {
@@ -117,6 +122,25 @@ class InprocTransport final : public Transport {
       if (to == rank_) clear(box.recvs, -1);
     }
     for (News& news : world_->news) news.call();
+  }
+
+  Status renew(double seconds) override {
+    std::vector<Delivered> old;
+    poll(old);
+    std::unique_lock<std::mutex> guard(world_->mutex);
+    const uint64_t life = world_->lives;
+    if (++world_->anew == size()) {
+      world_->anew = 0;
+      world_->cause = {};
+      ++world_->lives;
+      world_->renewed.notify_all();
+      return {};
+    }
+    const auto until =
+        std::chrono::system_clock::now() + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
+    if (world_->renewed.wait_until(guard, until, [&] { return world_->lives != life; })) return {};
+    return {Status::Code::Timeout, text("rank ", rank_, " waited ", seconds, " s to begin anew; ", world_->anew--,
+                                        " of ", size(), " ranks came")};
   }
 
   Status aborted() const override {

@@ -278,5 +278,33 @@ TEST(CommInproc, AClosedCommEndsWhatTheOthersWaitFor) {
   EXPECT_EQ(mine->wait(60).message, "rank 1 closed its Comm while messages were under way");
 }
 
+TEST(CommInproc, RanksBeginAnewAfterAnAbort) {
+  on_ranks(3, [](Comm& c) {
+    for (int round = 0; round < 3; ++round) {
+      float mine = static_cast<float>(c.rank() + 1), lost = 0;
+      Request never = c.recv(&lost, sizeof lost, (c.rank() + 1) % 3, 5);
+      Request left_behind = c.rank() == 1 ? c.send(&mine, sizeof mine, 2, 9) : Request();
+      if (c.rank() == 0) c.abort(text("round ", round));
+      EXPECT_EQ(never->wait(60).message, text("round ", round));
+      EXPECT_TRUE(c.renew(60).ok());
+      EXPECT_TRUE(c.status().ok());
+      EXPECT_OK(c.all_reduce(&mine, &mine, 1, DType::F32, Reduce::Sum));
+      EXPECT_EQ(mine, 6);
+      if (c.rank() == 1) mine = 10;
+      if (c.rank() == 1) EXPECT_OK(c.send(&mine, sizeof mine, 2, 9));
+      if (c.rank() == 2) EXPECT_OK(c.recv(&mine, sizeof mine, 1, 9));  // not what was left behind
+      if (c.rank() == 2) EXPECT_EQ(mine, 10);
+      EXPECT_OK(c.barrier());
+    }
+  });
+}
+
+TEST(CommInproc, BeginningAnewFailsWithoutTheOthers) {
+  auto world = make_inproc(2);
+  world[0]->abort("enough");
+  EXPECT_NE(world[0]->renew(0.05).message.find("1 of 2 ranks came"), std::string::npos);
+  EXPECT_EQ(world[0]->status().message, "enough");
+}
+
 }  // namespace
 }  // namespace hw

@@ -48,6 +48,18 @@ class MpiTransport final : public Transport {
     table_.say_abort(text_);
   }
 
+  ~MpiTransport() override { table_.leave(); }
+
+  void keep_alive() override { table_.keep_alive(); }
+
+  Status renew(double seconds) override {
+    if (table_.renew(seconds, text_)) return {Status::Code::Failed, text_};
+    refused_.clear();
+    std::lock_guard<std::mutex> guard(mutex_);
+    cause_ = {};
+    return {};
+  }
+
   Status aborted() const override {
     std::lock_guard<std::mutex> guard(mutex_);
     return cause_;
@@ -79,6 +91,12 @@ MpiComm unavailable(std::string why) {
 
 }  // namespace
 
+/// A rank that is not heard of for so many seconds is lost. Shorter ones than this would blame busy machines.
+static double lost_after() {
+  const int64_t seconds = flag_int("HEADWATER_LOST_AFTER", 6);
+  return seconds <= 0 ? 0 : static_cast<double>(std::max<int64_t>(seconds, 2));
+}
+
 int launched_size() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "HEADWATER_LAUNCHED_SIZE"})
     if (int64_t size = flag_int(name, 0); size > 0) return static_cast<int>(size);
@@ -99,7 +117,7 @@ MpiComm open_mpi(const std::string& plugin) {
     return unavailable(text(plugin, " is of another build of Headwater"));
   char words[kMpiTextBytes] = {};
   MpiComm out;
-  if (table->start(&out.world, words)) return unavailable(words);
+  if (table->start(&out.world, lost_after(), words)) return unavailable(words);
   if (int launched = launched_size(); launched > 1 && out.world.size != launched) {
     out.status = {
         Status::Code::Unavailable,
