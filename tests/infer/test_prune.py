@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+import headwater.quantization as q
 from headwater import _C, nn
 from headwater.cli import main
 from headwater.infer.prune import PruneError, Sources, _library, prune
@@ -143,6 +144,38 @@ def test_reductions_and_tracing_are_those_of_the_model(frozen, tmp_path):
     assert prune([frozen], tmp_path / "none").reductions == set()
 
 
+def test_choices_are_those_of_the_model(frozen, tmp_path):
+    """Of the functions that a file chooses among, by dtype or operator, those of the model stay, and F32."""
+    prune([frozen], tmp_path / "out")
+    source = tmp_path / "out/src/backends/cpu"
+    assert re.findall(r"case DType::(\w+)", (source / "gemm/routines.cpp").read_text()) == ["F32"]
+    rows = (source / "softmax/rows.cpp").read_text()
+    assert re.findall(r'op == "(\w+)"', rows) == ["softmax"] and re.findall(r"case DType::(\w+)", rows) == ["F32"]
+    hw.freeze(nn.Softmax(1), hw.rand(2, 3, dtype=hw.float64), tmp_path / "double.hwm")
+    prune([tmp_path / "double.hwm"], tmp_path / "double")
+    rows = (tmp_path / "double/src/backends/cpu/softmax/rows.cpp").read_text()
+    assert re.findall(r"case DType::(\w+)", rows) == ["F32", "F64"]
+
+
+def in_integers():
+    """A quantised network with dense and depthwise convolutions and linear layers."""
+    hw.manual_seed(0)
+    layers = [nn.Conv2d(8, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.ReLU()]
+    layers += [nn.Conv2d(16, 32, 1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 16), nn.ReLU(), nn.Linear(16, 10)]
+    images = hw.rand(32, 8, 8, 8)
+    prepared = q.prepare(nn.Sequential(*layers).eval(), q.presets.minmax, inputs=images[:4])
+    q.calibrate(prepared, images.split(8))
+    return q.convert(prepared).eval(), images[:1]
+
+
+def test_models_in_integers_are_pruned(tmp_path, own_kernels):
+    hw.freeze(*in_integers(), tmp_path / "m.hwm")
+    for target in TARGETS:
+        selection = prune([tmp_path / "m.hwm"], tmp_path / target, target)
+        assert {"_conv2d_int8", "_linear_int8"} <= {op for op, _ in selection.kernels}
+        check_includes(tmp_path / target)
+
+
 def test_mistakes_have_words(frozen, tmp_path, capsys):
     (tmp_path / "full").mkdir()
     (tmp_path / "full/x").write_text("")
@@ -207,6 +240,7 @@ def outputs(program, model, inputs):
 @pytest.mark.parametrize("target", TARGETS)
 def test_digits_on(target, frozen, tmp_path, own_kernels):
     code, program = build([frozen], tmp_path / "out", target)
+    assert code < 380_000
     model, x = digits()
     want = hw.infer.load(frozen)(x).numpy().ravel()
     have = outputs(program, frozen, [x])
@@ -223,6 +257,18 @@ def test_digits_on(target, frozen, tmp_path, own_kernels):
     hw.freeze(nn.Sequential(nn.Linear(4, 3), nn.Tanh()), hw.rand(2, 4), tmp_path / "other.hwm")
     refused = subprocess.run([*program, str(tmp_path / "other.hwm")], input=b"", capture_output=True, text=False)
     assert refused.returncode == 1 and b"prune again" in refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("target", TARGETS)
+def test_integers_on(target, tmp_path, own_kernels):
+    model, x = in_integers()
+    hw.freeze(model, x, tmp_path / "m.hwm")
+    code, program = build([tmp_path / "m.hwm"], tmp_path / "out", target)
+    assert code < 380_000
+    want = hw.infer.load(tmp_path / "m.hwm")(x).numpy().ravel()
+    np.testing.assert_allclose(outputs(program, tmp_path / "m.hwm", [x]), want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.slow

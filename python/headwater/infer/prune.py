@@ -33,6 +33,11 @@ _INSTEAD = {
 }
 # Files whose place another takes, under the same name.
 _REPLACED = {"base/trace.h": "infer/pruned/untraced.h"}
+# Files that choose a function by dtype or operator, a line for each; lines that the models do not take are left out.
+_CHOOSING = (
+    "backends/cpu/gemm/routines.cpp", "backends/cpu/softmax/blocks.cpp", "backends/cpu/softmax/rows.cpp",
+    "backends/cpu/norm/layer_norm_rows.cpp", "backends/cpu/norm/batch_norm_loops.cpp", "kernels/loops/convert_rows.cpp",
+)  # fmt: skip
 # Headers that a file of another name and folder defines.
 _ELSEWHERE = {"kernels/loss/class_scores.h": "kernels/reference/class_scores.cpp"}
 _INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
@@ -197,6 +202,7 @@ def select(sources: Sources, selection: Selection) -> set[str]:
         start.add(name)
         for op in _NESTED.findall(sources.texts[name]):  # a kernel that prepares another
             todo += [k for k in sources.kernels if k[0] == op]
+    selection.kernels |= done
     if selection.functors:
         table = sources.functors()
         start |= {"kernels/elementwise/table.cpp", "kernels/elementwise/driver.cpp", "kernels/elementwise/make_loops.h"}
@@ -235,6 +241,7 @@ def prune(
     sources = Sources(root, encrypted=key is not None)
     files = select(sources, selection)
     narrowed = {"core/visit.h": text.served, "backends/cpu/reduce/kept.h": text.kept_reductions}
+    narrowed |= dict.fromkeys(_CHOOSING, text.chosen)
     for name in sorted(files):
         (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
         content = sources.texts[name]

@@ -30,6 +30,22 @@ def served(visit: str, selection: Selection) -> str:
     return cases.sub(lambda case: case[0] if case[1] in kept else "", visit)
 
 
+_CHOSEN = re.compile(r'^ *(?:case (DType::\w+): return|if \((?:\w+ == )(.*)\) return) .*\n', re.MULTILINE)
+
+
+def chosen(source: str, selection: Selection) -> str:
+    """A file that chooses its functions by dtype and operator, without the lines that no call of the models takes: the compiler then
+    makes no code for what they name. F32 stays, in which others are calculated."""
+    dtypes = selection.dtypes | {dtype for _, dtype in selection.reductions | selection.functors} | {_DTYPES.index("F32")}
+    names = {f"DType::{_DTYPES[dtype]}" for dtype in dtypes} | {f'"{op}"' for op, _ in selection.kernels}
+
+    def kept(line: re.Match[str]) -> str:
+        named = re.findall(r'DType::\w+|"\w+"', line[1] or line[2])
+        return line[0] if names.issuperset(named) else ""
+
+    return _CHOSEN.sub(kept, source)
+
+
 def kept_reductions(header: str, selection: Selection) -> str:
     """backends/cpu/reduce/kept.h that names the models' reductions alone."""
     kinds = [f"(int(kind) == {kind} && compute == DType::{_DTYPES[dtype]})" for kind, dtype in sorted(selection.reductions)]

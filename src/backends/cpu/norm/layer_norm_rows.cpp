@@ -120,7 +120,8 @@ LayerNormRows find_norm_rows(DType d, bool centred) {
     case DType::F16: return rows_for<Half>(centred);
     case DType::BF16: return rows_for<BFloat16>(centred);
     case DType::F32: return rows_for<float>(centred);
-    default: return rows_for<double>(centred);
+    case DType::F64: return rows_for<double>(centred);
+    default: return {};
   }
 }
 

@@ -150,7 +150,9 @@ template <class T>
 LineBlockFn block_for(std::string_view op) {
   if (op == "softmax") return &softmax<T>;
   if (op == "log_softmax") return &log_softmax<T>;
-  return op == "_softmax_grad" ? &softmax_grad<T> : &log_softmax_grad<T>;
+  if (op == "_softmax_grad") return &softmax_grad<T>;
+  if (op == "_log_softmax_grad") return &log_softmax_grad<T>;
+  return nullptr;
 }
 
 LineBlockFn find_block_function(std::string_view op, DType d) {
