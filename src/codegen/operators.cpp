@@ -80,6 +80,12 @@ class TraceWriter {
     if (is_float(now_->type)) return splat_bits(now_->type == Type::F64, now_->bits);
     return splat_int(element(now_->type), static_cast<int64_t>(now_->bits));
   }
+  /// Of a fused multiply-add.
+  std::string addend() {
+    const TraceOp& op = trace_.ops[static_cast<size_t>(now_->c)];
+    const bool number = op.kind == TraceKind::Const && op.type == Type::F32 && op.bits != 0;
+    return number ? w_.from_memory(static_cast<uint32_t>(op.bits)) : c();
+  }
   std::string write(const TraceOp& op);
 
   Writer& w_;
@@ -98,7 +104,7 @@ std::string TraceWriter::write(const TraceOp& op) {
     case TraceKind::Sub: return binary(floats ? "fsub" : "sub");
     case TraceKind::Mul: return binary(floats ? "fmul" : "mul");
     case TraceKind::Div: return binary("fdiv");
-    case TraceKind::Fma: return w_.call("fma", dtype(op.type), {a(), b(), c()});
+    case TraceKind::Fma: return w_.call("fma", dtype(op.type), {a(), b(), addend()});
     case TraceKind::Neg: return w_.put(text("fneg ", vec(op.type), " ", a()), {a()});
     case TraceKind::Abs: return unary_call("fabs");
     case TraceKind::Sqrt: return unary_call("sqrt");

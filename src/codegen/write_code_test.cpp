@@ -54,6 +54,17 @@ TEST(WriteCode, A16BitResultIsRoundedBeforeItIsUsed) {
   EXPECT_GE(count(write_code(e, {16, false}, why_not), "splat (i32 32767)"), 1u);
 }
 
+TEST(WriteCode, NumbersOfAPolynomialAreReadWhereTheyAreAdded) {
+  FusedExpression e;
+  e.inputs = {{DType::F32, true}};
+  e.nodes = {node("gelu", DType::F32, DType::F32, {0})};
+  e.outputs = {1};
+  std::string why_not;
+  const std::string code = write_code(e, {8, false}, why_not);
+  EXPECT_GE(count(code, "= load <8 x float>, ptr @c"), 10u) << code;
+  EXPECT_LT(code.find("\nloop:"), code.find("ptr @c"));
+}
+
 TEST(WriteCode, StreamingStoresAskForWholeVectors) {
   FusedExpression e;
   e.inputs = {{DType::F32, true}};

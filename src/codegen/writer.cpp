@@ -42,6 +42,16 @@ std::string Writer::call(std::string_view intrinsic, DType dtype, std::initializ
   return put(text("call ", type, " ", function, "(", arguments, ")"), operands);
 }
 
+std::string Writer::from_memory(uint32_t bits) {
+  const std::string type = vector("float");
+  const std::string global = text("@c", bits);
+  // No constant, which the compiler would broadcast to a register first.
+  if (declared_.insert(global).second)
+    declarations_ +=
+        text(global, " = internal global ", type, " ", splat_bits(false, bits), ", align ", lanes_ * 4, "\n");
+  return put_varying(text("load ", type, ", ptr ", global, ", align ", lanes_ * 4));
+}
+
 std::string_view held_as(DType dtype) {
   switch (dtype) {
     case DType::Bool: return "i1";

@@ -27,6 +27,10 @@ class Writer {
   /// A call of an intrinsic of vectors: "fma" on "f32".
   std::string call(std::string_view intrinsic, DType dtype, std::initializer_list<std::string_view> operands);
 
+  /// A number of float32 in every lane, read from memory where it is used, as an operand of that instruction: there are more numbers in a
+  /// polynomial than registers, and what the compiler keeps in registers it copies about.
+  std::string from_memory(uint32_t bits);
+
   const std::string& row() const { return row_; }
   const std::string& loop() const { return loop_; }
   const std::string& declarations() const { return declarations_; }
