@@ -16,6 +16,7 @@
 #include "kernels/random/request.h"
 #include "op/call.h"
 #include "op/created_like.h"
+#include "op/math.h"
 #include "op/split_form.h"
 
 namespace hw {
