@@ -271,48 +271,39 @@ void draw_nothing(const OpDef& op, const Tensor& x, const Attrs& attrs, std::spa
   for (size_t k = 0; k < out.size(); ++k) out[k] = make_global(specs[k], place, {});
 }
 
-/// What a draw gives for ones of this shape.
+/// What a draw gives for any input of this shape.
 Tensors drawn_for(const OpDef& op, const Dims& shape, DType dtype, const Attrs& attrs, size_t outputs) {
+  // Dense memory whose values do not matter takes the fast kernels; a graph has ones.
   const Tensor one = Tensor::scalar(Scalar(1.0), dtype);
-  const Tensor ones = one.alias(shape, Dims(shape.size(), 0), 0);
+  const Tensor any = t_local_recorder ? one.alias(shape, Dims(shape.size(), 0), 0) : Tensor::empty(shape, dtype);
   Tensors drawn(outputs);
-  execute_here(op, {&ones, 1}, attrs, drawn);
+  execute_here(op, {&any, 1}, attrs, drawn);
   return drawn;
 }
 
-/// The numbers that each hosted rank's part gets: drawn for the part alone where that is a row of the whole's elements, else for the
-/// whole, once.
-std::vector<Tensors> drawn_parts(const OpDef& op, const Tensor& x, const Attrs& attrs, const Place* place,
-                                 size_t outputs) {
-  const Dims& shape = x.shape();
-  std::vector<Tensors> parts, shares;
-  for (size_t r = 0; r < place->here.size(); ++r) {
-    const int64_t position = place->here[r];
-    const int64_t begin = first_element(local_box(place->value, {shape.data(), shape.size()}, position), shape);
-    if (begin >= 0 && begin % 4 == 0 && !t_local_recorder) {
-      const DrawsFrom first(begin);
-      parts.push_back(drawn_for(op, local_dims(place, shape, position), x.dtype(), attrs, outputs));
-      continue;
-    }
-    if (shares.empty())
-      for (const Tensor& t : drawn_for(op, shape, x.dtype(), attrs, outputs)) shares.push_back(dealt(t, place));
-    Tensors mine;
-    for (const Tensors& s : shares) mine.push_back(s[r]);
-    parts.push_back(std::move(mine));
-  }
-  return parts;
-}
-
-/// A draw that does not depend on the values of its input, which stays where it is.
+/// A draw that does not depend on the values of its input, which stays where it is. A part that is a row of the whole's elements is drawn
+/// for by itself, others take their share of a draw for the whole.
 void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, SplitDraw draw) {
   const Place* place = place_of(without_partial(global_of(x)->place->value));
   if (is_meta(place->value.mesh)) return draw_nothing(op, x, attrs, out, place);
-  const std::vector<Tensors> drawn = drawn_parts(op, x, attrs, place, out.size());
+  const Dims& shape = x.shape();
   const Tensors inputs = boxed_parts(x, place);
-  std::vector<Tensors> results(out.size());
+  std::vector<Tensors> results(out.size()), shares;
   GradModeGuard untracked(false);
   for (size_t r = 0; r < inputs.size(); ++r) {
-    Tensors y = draw(inputs[r], drawn[r], attrs);
+    const int64_t position = place->here[r];
+    const int64_t begin = first_element(local_box(place->value, {shape.data(), shape.size()}, position), shape);
+    Tensors y(out.size());
+    if (begin >= 0 && begin % 4 == 0 && !t_local_recorder) {
+      const DrawsFrom first(begin);
+      execute_here(op, {&inputs[r], 1}, attrs, y);
+    } else {
+      if (shares.empty())
+        for (const Tensor& t : drawn_for(op, shape, x.dtype(), attrs, out.size())) shares.push_back(dealt(t, place));
+      Tensors mine;
+      for (const Tensors& s : shares) mine.push_back(s[r]);
+      y = draw(inputs[r], mine, attrs);
+    }
     for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(y[k]));
   }
   const std::vector<TensorSpec> specs = infer_call(op, specs_of({&x, 1}), attrs, {}).outputs;
