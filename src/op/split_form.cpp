@@ -11,6 +11,7 @@ struct Forms {
   SplitForm form = nullptr;
   SplitDraw draw = nullptr;
   RankAttrs attrs = nullptr;
+  RowsForm rows;
 };
 
 std::map<std::string, Forms, std::less<>>& table() {
@@ -28,8 +29,13 @@ Forms forms_of(const OpDef& op) {
 RegisterSplitForm::RegisterSplitForm(const char* op, SplitForm form) { table()[op].form = form; }
 RegisterSplitForm::RegisterSplitForm(const char* op, SplitDraw draw) { table()[op].draw = draw; }
 RegisterSplitForm::RegisterSplitForm(const char* op, RankAttrs attrs) { table()[op].attrs = attrs; }
+RegisterSplitForm::RegisterSplitForm(const char* op, const RowsForm& form) { table()[op].rows = form; }
 SplitForm split_form_of(const OpDef& op) { return forms_of(op).form; }
 SplitDraw split_draw_of(const OpDef& op) { return forms_of(op).draw; }
 RankAttrs rank_attrs_of(const OpDef& op) { return forms_of(op).attrs; }
+const RowsForm* rows_form_of(const OpDef& op) {
+  auto it = table().find(op.name());
+  return it != table().end() && it->second.rows.before ? &it->second.rows : nullptr;
+}
 
 }  // namespace hw

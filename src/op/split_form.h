@@ -21,6 +21,18 @@ inline bool splits(const Placement* place, int64_t axis) {
 /// parts of the outputs that were drawn for a whole input of ones, to the parts of the outputs. Written with ops.
 using SplitDraw = Tensors (*)(const Tensor& input, std::span<const Tensor> drawn, const Attrs& attrs);
 
+/// An op whose ranks hold rows (axis 0) of some inputs and need a few numbers of all rows. Both functions run on each rank's parts.
+struct RowsForm {
+  size_t like =
+      0;  // the input whose rows decide; others with several axes lie like it, those with one are whole on each rank
+  /// Results of the rank's rows alone; the last one is the row of numbers that all ranks get to see.
+  Tensors (*before)(std::span<const Tensor> in, const Attrs& attrs) = nullptr;
+  /// From these, the rows of all ranks [ranks, numbers] and how many rows each of them has, to the outputs: those with several axes lie
+  /// like the input, those with one are whole.
+  Tensors (*after)(std::span<const Tensor> in, std::span<const Tensor> own, const Tensor& all,
+                   std::span<const int64_t> counts, int64_t rank, const Attrs& attrs) = nullptr;
+};
+
 /// Attributes that differ from rank to rank, as the first row that a rank holds: sets them, given which part of each input and output
 /// it holds (empty for inputs that are not given). Attributes are Int.
 using RankAttrs = void (*)(std::span<const Box> in, std::span<const Box> out, Attrs& attrs);
@@ -30,9 +42,11 @@ struct RegisterSplitForm {
   RegisterSplitForm(const char* op, SplitForm form);
   RegisterSplitForm(const char* op, SplitDraw draw);
   RegisterSplitForm(const char* op, RankAttrs attrs);
+  RegisterSplitForm(const char* op, const RowsForm& form);
 };
 SplitForm split_form_of(const OpDef& op);  // null: it has none
 SplitDraw split_draw_of(const OpDef& op);
 RankAttrs rank_attrs_of(const OpDef& op);
+const RowsForm* rows_form_of(const OpDef& op);
 
 }  // namespace hw

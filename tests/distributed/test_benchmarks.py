@@ -17,7 +17,8 @@ def output(name, *arguments, timeout=100):
 @needs_mpi
 @pytest.mark.parametrize(("name", "arguments", "rows"), [
     ("boxing.py", ["--rows=8", "--columns=4", "--repeat=1"], ["P(sum) to B, all-reduce", "S(1) to S(0), all-to-all"]),
+    ("scaling.py", ["--tiny", "--rounds=1", "--batch=2", "--no-torch"], ["resnet50 | headwater", "bert | headwater", "block | headwater"]),
 ])  # fmt: skip
-def test_runs(name, arguments, rows):
+def test_it_runs(name, arguments, rows):
     said = output(name, *arguments)
     assert all(f"| {row} |" in said for row in rows), said

@@ -316,3 +316,28 @@ def test_autocast_and_anomaly_mode():
 def test_pickling_says_what_to_do():
     with pytest.raises(RuntimeError, match=r"is a global tensor.*full\(\)"):
         pickle.dumps(hw.ones(3).to_global(LINE, S(0)))
+
+
+@pytest.mark.parametrize("shape, names, rows", [((2,), ("data",), 8), ((3,), ("data",), 7), ((2, 2), ("data", "model"), 6)])
+def test_batch_norm_of_rows_stays_where_they_are(shape, names, rows):
+    """Each rank norms its rows, and a few numbers of each go to all: the values and gradients of the whole batch."""
+    hw.manual_seed(0)
+    mesh, batch = hw.mesh("cpu", shape, names=names), [hw.split(0)] + [hw.broadcast] * (len(shape) - 1)
+    x, dy = hw.randn(rows, 5, 3, 4, dtype=hw.float64) * 3 + 20, hw.randn(rows, 5, 3, 4, dtype=hw.float64)
+    found = []
+    for place in (None, batch):
+        layer = hw.nn.BatchNorm2d(5).double()
+        with hw.no_grad():
+            layer.weight.copy_(hw.arange(5)), layer.bias.fill_(0.5)
+        given, back = x.clone(), dy
+        if place:
+            layer.to_global(mesh, [hw.broadcast] * len(shape))
+            given, back = x.to_global(mesh, batch), dy.to_global(mesh, batch)
+        given.requires_grad_()
+        y = layer(given)
+        assert not place or y.sbp == batch
+        y.backward(back)
+        found.append([t.full() if t.is_global else t for t in (
+            y.detach(), given.grad, layer.weight.grad, layer.bias.grad, layer.running_mean, layer.running_var)])  # fmt: skip
+    for alone, spread in zip(*found, strict=True):
+        np.testing.assert_allclose(spread.numpy(), alone.numpy(), rtol=1e-9, atol=1e-11)

@@ -1,4 +1,5 @@
 // Ops on global tensors: choose the signature, box the inputs, run on every hosted rank, wrap the outputs.
+#include <array>
 #include <unordered_map>
 
 #include "autograd/mode.h"
@@ -15,6 +16,7 @@
 #include "kernels/random/request.h"
 #include "op/call.h"
 #include "op/created_like.h"
+#include "op/math.h"
 #include "op/split_form.h"
 
 namespace hw {
@@ -269,27 +271,45 @@ void draw_nothing(const OpDef& op, const Tensor& x, const Attrs& attrs, std::spa
   for (size_t k = 0; k < out.size(); ++k) out[k] = make_global(specs[k], place, {});
 }
 
-/// A draw that does not depend on the values of its input, which stays where it is.
+/// What a draw gives for any input of this shape.
+Tensors drawn_for(const OpDef& op, const Dims& shape, DType dtype, const Attrs& attrs, size_t outputs) {
+  // Dense memory whose values do not matter takes the fast kernels; a graph has ones.
+  const Tensor one = Tensor::scalar(Scalar(1.0), dtype);
+  const Tensor any = t_local_recorder ? one.alias(shape, Dims(shape.size(), 0), 0) : Tensor::empty(shape, dtype);
+  Tensors drawn(outputs);
+  execute_here(op, {&any, 1}, attrs, drawn);
+  return drawn;
+}
+
+/// A draw that does not depend on the values of its input, which stays where it is. A part that is a row of the whole's elements is drawn
+/// for by itself, others take their share of a draw for the whole.
 void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, SplitDraw draw) {
   const Place* place = place_of(without_partial(global_of(x)->place->value));
   if (is_meta(place->value.mesh)) return draw_nothing(op, x, attrs, out, place);
-  const Tensor one = Tensor::scalar(Scalar(1.0), x.dtype());
-  const Tensor ones = one.alias(x.shape(), Dims(x.shape().size(), 0), 0);
-  Tensors drawn(out.size());
-  execute_here(op, {&ones, 1}, attrs, drawn);
-  std::vector<Tensors> shares;
-  for (const Tensor& t : drawn) shares.push_back(dealt(t, place));
+  const Dims& shape = x.shape();
   const Tensors inputs = boxed_parts(x, place);
-  std::vector<Tensors> results(out.size());
+  std::vector<Tensors> results(out.size()), shares;
   GradModeGuard untracked(false);
   for (size_t r = 0; r < inputs.size(); ++r) {
-    Tensors mine;
-    for (const Tensors& s : shares) mine.push_back(s[r]);
-    Tensors y = draw(inputs[r], mine, attrs);
+    const int64_t position = place->here[r];
+    const int64_t begin = first_element(local_box(place->value, {shape.data(), shape.size()}, position), shape);
+    Tensors y(out.size());
+    if (begin >= 0 && begin % 4 == 0 && !t_local_recorder) {
+      const DrawsFrom first(begin);
+      execute_here(op, {&inputs[r], 1}, attrs, y);
+    } else {
+      if (shares.empty())
+        for (const Tensor& t : drawn_for(op, shape, x.dtype(), attrs, out.size())) shares.push_back(dealt(t, place));
+      Tensors mine;
+      for (const Tensors& s : shares) mine.push_back(s[r]);
+      y = draw(inputs[r], mine, attrs);
+    }
     for (size_t k = 0; k < out.size(); ++k) results[k].push_back(std::move(y[k]));
   }
+  const std::vector<TensorSpec> specs = infer_call(op, specs_of({&x, 1}), attrs, {}).outputs;
   for (size_t k = 0; k < out.size(); ++k) {
-    TensorSpec spec = drawn[k].spec();
+    TensorSpec spec = specs[k];
+    spec.wrapped = false;
     spec.strides = contiguous_strides(spec.shape);
     out[k] = make_global(spec, place, std::move(results[k]));
   }
@@ -343,6 +363,83 @@ bool run_split_form(const OpDef& op, std::span<const Tensor> in, const Attrs& at
   return true;
 }
 
+/// The axes of the mesh over which rows are dealt, if that is all that is dealt.
+bool deals_rows(const Placement& p) {
+  bool any = false;
+  for (const Sbp& s : p.sbp) {
+    if (!(s == split(0)) && !(s == broadcast())) return false;
+    any = any || s == split(0);
+  }
+  return any;
+}
+
+/// Rows of each part, by the part's number.
+std::vector<int64_t> rows_of_parts(const Placement& p, const Dims& shape, int64_t parts) {
+  std::vector<int64_t> rows(static_cast<size_t>(parts));
+  for (int64_t position = 0; position < p.mesh.size(); ++position) {
+    const int64_t number = local_box(p, std::array{parts}, position)[0].begin;
+    rows[static_cast<size_t>(number)] = local_box(p, {shape.data(), shape.size()}, position)[0].size();
+  }
+  return rows;
+}
+
+/// The outputs' parts on the hosted ranks.
+std::vector<Tensors> rows_of_ranks(const RowsForm& form, const std::vector<Tensors>& lists, std::span<const Tensor> in,
+                                   const Attrs& attrs, const Place* place, const std::vector<int64_t>& rows) {
+  GradModeGuard untracked(false);
+  const auto parts = static_cast<int64_t>(rows.size());
+  std::vector<Tensors> own, results;
+  Tensors numbers;
+  for (size_t r = 0; r < place->here.size(); ++r) {
+    own.push_back(form.before(of_rank(in, lists, r), attrs));
+    numbers.push_back(reshape(own.back().back(), {1, -1}));
+  }
+  if (numbers.empty()) return results;
+  TensorSpec spec = numbers[0].spec();
+  spec.shape[0] = parts;
+  const Tensors all = boxed_parts(make_global(spec, place, std::move(numbers)), place_of(whole_on(place->value.mesh)));
+  for (size_t r = 0; r < own.size(); ++r) {
+    const int64_t number = local_box(place->value, std::array{parts}, place->here[r])[0].begin;
+    Tensors made = form.after(of_rank(in, lists, r), own[r], all[r], rows, number, attrs);
+    results.resize(made.size());
+    for (size_t k = 0; k < made.size(); ++k) results[k].push_back(std::move(made[k]));
+  }
+  return results;
+}
+
+/// Rows stay where they are; each rank's few numbers go to all.
+bool run_rows_form(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
+  const RowsForm* form = rows_form_of(op);
+  if (!form || t_fixed_signature || out[0].defined() || !global_of(in[form->like])) return false;
+  const Tensor& x = in[form->like];
+  const Place* place = global_of(x)->place;
+  if (!deals_rows(place->value)) return false;
+  int64_t parts = 1;
+  for (size_t a = 0; a < place->value.sbp.size(); ++a)
+    if (place->value.sbp[a] == split(0)) parts *= place->value.mesh.shape[a];
+  const std::vector<int64_t> rows = rows_of_parts(place->value, x.shape(), parts);
+  for (int64_t n : rows)  // each part must have statistics of its own
+    if (n * x.numel() <= x.size(0) * x.size(1)) return false;
+  const Place* whole = place_of(whole_on(place->value.mesh));
+  const std::vector<TensorSpec> specs = infer_call(op, specs_of(in), attrs, {}).outputs;
+  std::vector<const Place*> lie_in, lie_out;
+  for (const Tensor& t : in) lie_in.push_back(!t.defined() || !t->global ? nullptr : t.ndim() > 1 ? place : whole);
+  for (const TensorSpec& s : specs) lie_out.push_back(s.ndim() > 1 ? place : whole);
+  const std::vector<Tensors> lists = boxed(in, lie_in);
+  if (t_rehearsal && is_meta(place->value.mesh)) {
+    t_rehearsal->ran(op, in, attrs, specs, {lie_in, lie_out, -1, {}, {}});
+    t_rehearsal->moved(place, whole, {parts, 2 * x.size(1)}, DType::F32);
+  }
+  const std::vector<Tensors> results = rows_of_ranks(*form, lists, in, attrs, place, rows);
+  for (size_t k = 0; k < out.size(); ++k) {
+    TensorSpec spec = specs[k];
+    spec.wrapped = false;
+    spec.strides = contiguous_strides(spec.shape);
+    out[k] = make_global(spec, lie_out[k], results.empty() ? Tensors() : results[k]);
+  }
+  return true;
+}
+
 bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs, std::span<Tensor> out) {
   static const OpDef& boxing = get_op("_boxing");
   if (&op == &boxing) {
@@ -358,7 +455,7 @@ bool execute_global(const OpDef& op, std::span<const Tensor> in, const Attrs& at
     run_split_draw(op, in[0], attrs, out, draw);
   else if (op.is_random())
     run_whole(op, in, attrs, out, *model);
-  else if (!run_split_form(op, in, attrs, out))
+  else if (!run_rows_form(op, in, attrs, out) && !run_split_form(op, in, attrs, out))
     run_on_ranks(op, in, attrs, out, plan_of(op, in, attrs, out));
   return true;
 }

@@ -4,6 +4,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -50,6 +51,51 @@ static void gradient(GradCtx& g) {
   }
   g.dx(0, dx);
 }
+
+/// The batch's mean and rstd from those of the ranks' rows (Chan et al., 1979).
+static std::pair<Tensor, Tensor> joined(const Tensor& all, std::span<const int64_t> counts, int64_t channels,
+                                        double eps) {
+  Tensor mean, square_mean;
+  int64_t total = 0;
+  for (int64_t n : counts) total += n;
+  auto weighted = [&](auto value) {
+    Tensor sum;
+    for (size_t r = 0; r < counts.size(); ++r) {
+      const Tensor row = reshape(narrow(all, 0, static_cast<int64_t>(r), 1), {-1});
+      Tensor part = value(narrow(row, 0, 0, channels), narrow(row, 0, channels, channels)) *
+                    Scalar(static_cast<double>(counts[r]) / static_cast<double>(total));
+      sum = sum.defined() ? sum + part : part;
+    }
+    return sum;
+  };
+  mean = weighted([](const Tensor& m, const Tensor&) { return m; });
+  Tensor variance = weighted([&](const Tensor& m, const Tensor& v) { return v + square(m - mean); });
+  return {mean, rsqrt(variance + Scalar(eps))};
+}
+
+static Tensors of_rows(std::span<const Tensor> in, const Attrs& attrs) {
+  static const Op fused{"_batch_norm"};
+  Tensors out = fused.all(in, {attrs[0]});
+  out.push_back(cat(Tensors{out[1], reciprocal(square(out[2])) - Scalar(attrs[0].f64())}, 0));
+  return out;
+}
+
+/// y of the rows alone, moved and stretched to the statistics of the batch.
+static Tensors of_batch(std::span<const Tensor> in, std::span<const Tensor> own, const Tensor& all,
+                        std::span<const int64_t> counts, int64_t, const Attrs& attrs) {
+  static const Op addcmul{"addcmul"};
+  const Tensor &y = own[0], &own_mean = own[1], &own_rstd = own[2];
+  Dims by_channel(static_cast<size_t>(y.ndim()), 1);
+  by_channel[1] = -1;
+  auto [mean, rstd] = joined(all, counts, own_mean.numel(), attrs[0].f64());
+  Tensor ratio = rstd / own_rstd, shift = (own_mean - mean) * rstd;
+  if (in[1].defined()) shift = shift * in[1];
+  if (in[2].defined()) shift = shift + in[2] * (Scalar(1.0) - ratio);
+  Tensor moved = addcmul({reshape(shift, by_channel), to(y, mean.dtype()), reshape(ratio, by_channel)});
+  return {to(moved, y.dtype()), mean, rstd};
+}
+
+static const RegisterSplitForm rows{"_batch_norm", RowsForm{0, &of_rows, &of_batch}};
 
 static const RegisterOp op = OpDef("_batch_norm")
                                  .doc(

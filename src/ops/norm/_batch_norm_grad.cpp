@@ -4,6 +4,7 @@
 #include "op/grad_ctx.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 
 namespace hw {
 
@@ -58,6 +59,37 @@ static void second_order(GradCtx& g) {
   collect(to_rstd, total(to_h * d));
   g.dx(3, reshape(to_rstd, {-1}));
 }
+
+static Tensors of_rows(std::span<const Tensor> in, const Attrs&) {
+  static const Op fused{"_batch_norm_grad"};
+  Tensors out = fused.all(in);
+  out.push_back(cat(Tensors{out[1], out[2]}, 0));
+  return out;
+}
+
+/// dx of the rows alone lacks what the sums of the others make of m(dy) and m(dy h).
+static Tensors of_batch(std::span<const Tensor> in, std::span<const Tensor> own, const Tensor& all,
+                        std::span<const int64_t> counts, int64_t rank, const Attrs&) {
+  static const Op addcmul{"addcmul"};
+  const Tensor &x = in[1], &mean = in[2], &rstd = in[3];
+  Dims by_channel(static_cast<size_t>(x.ndim()), 1);
+  by_channel[1] = -1;
+  const int64_t channels = mean.numel();
+  const Tensor total = sum(all, {0}, false);
+  const Tensor dw = narrow(total, 0, 0, channels), db = narrow(total, 0, channels, channels);
+  int64_t rows = 0;
+  for (int64_t n : counts) rows += n;
+  const double each = static_cast<double>(x.numel()) / static_cast<double>(channels);
+  const double batch = each / static_cast<double>(counts[static_cast<size_t>(rank)]) * static_cast<double>(rows);
+  Tensor scale = in[4].defined() ? in[4] * rstd : rstd;
+  Tensor slope = scale * rstd * (own[1] / Scalar(each) - dw / Scalar(batch));
+  Tensor shift = scale * (own[2] / Scalar(each) - db / Scalar(batch)) - slope * mean;
+  Tensor dx = to(own[0], mean.dtype()) + reshape(shift, by_channel);
+  dx = addcmul({dx, to(x, mean.dtype()), reshape(slope, by_channel)});
+  return {to(dx, x.dtype()), dw, db};
+}
+
+static const RegisterSplitForm rows{"_batch_norm_grad", RowsForm{1, &of_rows, &of_batch}};
 
 static const RegisterOp op =
     OpDef("_batch_norm_grad")
