@@ -213,9 +213,20 @@ void bind_stream(nb::module_& m) {
   nb::class_<StreamPlan>(m, "StreamPlan")
       .def("__init__", [](StreamPlan* p, const std::string& name) { (new (p) StreamPlan())->name = name; })
       .def_rw("name", &StreamPlan::name)
-      .def("add_stream",
+      .def(
+          "add_stream",
+          [](StreamPlan& p, const std::string& name, int32_t rank) {
+            p.streams.push_back({name, "cpu:0", rank, false});
+          },
+          nb::arg("name"), nb::arg("rank") = 0)
+      .def("add_link",
            [](StreamPlan& p, const std::string& name) {
-             p.streams.push_back({name, "cpu:0", 0, false});
+             p.links.push_back({name, 0});
+           })
+      .def("set_link",
+           [](StreamPlan& p, size_t actor, int32_t link, int64_t bytes) {
+             p.actors.at(actor).link = link;
+             p.actors.at(actor).link_bytes = bytes;
            })
       .def("add_actor",
            [](StreamPlan& p, const std::string& name, const std::string& kind, int32_t stream, double seconds,

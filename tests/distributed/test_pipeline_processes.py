@@ -39,3 +39,11 @@ def test_over_mpi(count, shape, names, plan, tmp_path):
     assert out.returncode == 0, out.stderr[-3000:]
     here = json.loads(json.dumps(train(shape, names, plan)))
     assert [json.loads((tmp_path / str(rank)).read_text()) for rank in range(count)] == [here] * count
+
+
+@needs_mpi
+def test_the_benchmark_of_the_bubble_runs():
+    program = str(ROOT / "benchmarks" / "bubble.py")
+    command = [sys.executable, "-m", "headwater", "launch", "-n", "2", program, "--tiny"]
+    out = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    assert out.returncode == 0 and "| 8 x 4 rows |" in out.stdout, out.stderr[-3000:]

@@ -148,17 +148,21 @@ def _finish() -> None:
         _C.finish_mpi()
 
 
-def tell_others(error: BaseException | None) -> None:
-    """Ends what the other ranks wait for, with the words of an exception of this one."""
-    if error is None or _world.comm is None or _world.comm.size == 1:
-        return
+def words_of(error: BaseException, rank: int) -> str:
+    """What an exception of this rank tells the others; the cause of another rank as it is, for it has its place already."""
+    words = str(error)
+    if words.startswith("rank "):
+        return words
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({where[0].filename}:{where[0].lineno})" if where else ""
-    words = str(error)
-    if not words.startswith("rank "):  # else it is another rank's cause, which has its place already
-        notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-        words = f"rank {_world.comm.rank}: {type(error).__name__}: {words}{place}{notes}"
-    _world.comm.abort(words)
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    return f"rank {rank}: {type(error).__name__}: {words}{place}{notes}"
+
+
+def tell_others(error: BaseException | None) -> None:
+    """Ends what the other ranks wait for, with the words of an exception of this one."""
+    if error is not None and _world.comm is not None and _world.comm.size > 1:
+        _world.comm.abort(words_of(error, _world.comm.rank))
 
 
 def _listen_for_errors() -> None:

@@ -5,11 +5,14 @@ import contextvars
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _C
 from .plan import StreamPlan
 from .run import Run, RunRecord
+
+if TYPE_CHECKING:
+    from .ranks import RankRun
 
 
 @dataclass(eq=False)
@@ -30,6 +33,8 @@ class _Stage:
     seconds: float
     bytes: int
     values: Iterable[Any] | None = None  # of a source
+    rank: int = 0
+    link: str = ""  # over which its results go to another rank
 
 
 @dataclass(eq=False)
@@ -89,21 +94,24 @@ class Graph:
         self._stages: list[_Stage] = []
         self._loops: list[Value] = []
         self._results: tuple[Value, ...] | None = None
+        self._results_rank: int | None = None
+        self.comm: Any = None  # whose ranks the stages lie on; None: those of the launcher
 
     def source(self, values: Iterable[Any] | None = None, *, name: str = "source", copies: int | None = None, seconds: float = 0.0,
-               bytes: int = 0) -> Value:  # fmt: skip
+               bytes: int = 0, rank: int = 0) -> Value:  # fmt: skip
         """Values from outside, one a step. Without `values`, a run is given them by name: `graph(images=loader)`."""
-        return self._add(_Stage(name, None, (), copies, seconds, bytes, values))
+        return self._add(_Stage(name, None, (), copies, seconds, bytes, values, rank))
 
     def stage(self, function: Callable[..., Any], *inputs: Value, name: str | None = None, copies: int | None = None,
-              seconds: float = 0.0, bytes: int = 0) -> Value:  # fmt: skip
-        """`function(*inputs)` in each step. `seconds` and `bytes`: the estimated duration of one call and size of one result."""
+              seconds: float = 0.0, bytes: int = 0, rank: int = 0) -> Value:  # fmt: skip
+        """`function(*inputs)` in each step. `seconds` and `bytes`: the estimated duration of one call and size of one result. `rank`: of
+        the process that calls it, where a launcher started several."""
         if not callable(function):
             raise TypeError(f"a stage needs a function, got {type(function).__name__}")
         name = name or name_of(function)
         if not inputs:
             raise ValueError(f"stage {name!r} has no input: values from outside come from source()")
-        return self._add(_Stage(name, function, inputs, copies, seconds, bytes))
+        return self._add(_Stage(name, function, inputs, copies, seconds, bytes, None, rank))
 
     def loop(self, *initial: Any) -> Value:
         """A value that a stage makes for a later step, which `close` names. The first `len(initial)` steps read `initial`."""
@@ -117,26 +125,46 @@ class Graph:
         self._check_plain("close()", value)
         loop.stage = value.stage
 
-    def results(self, *values: Value) -> None:
-        """What iterating over a run gives: the value, or a tuple of several. Results of stages that none reads are dropped then."""
+    def results(self, *values: Value, rank: int | None = None) -> None:
+        """What iterating over a run gives: the value, or a tuple of several. Results of stages that none reads are dropped then. `rank`:
+        where they come out; None: where the first of them is made."""
         if not values:
             raise ValueError("results() needs a value")
         for value in values:
             self._check_plain("results()", value)
         if len({id(v.stage) for v in values}) < len(values):
             raise ValueError("results() got a value twice")
-        self._results = values
+        self._results, self._results_rank = values, rank
+
+    def results_rank(self) -> int:
+        """Where the results come out."""
+        if self._results_rank is not None:
+            return self._results_rank
+        return next((v.stage.rank for v in self._wanted() if v.stage), 0)
 
     def plan(self) -> StreamPlan:
-        """What a run does, with the estimates of the stages, or with what the last run measured where there is none."""
+        """What a run does, with the estimates of the stages, or with what the last run measured where there is none. Where stages lie on
+        several ranks, that of all of them, with the links between."""
+        if len({s.rank for s in self._stages} | {self.results_rank()}) > 1 and not any(s.link for s in self._stages):
+            from .ranks import expanded
+
+            return expanded(self)[0]._plan()
+        return self._plan()
+
+    def _plan(self) -> StreamPlan:
         registers = self._registers()
         data = _C.StreamPlan(self.name)
+        links = sorted({s.link for s in self._stages if s.link})
+        for link in links:
+            data.add_link(link)
         for i, (s, seconds) in enumerate(zip(self._stages, self._seconds(), strict=True)):
             runs, origin = (name_of(s.function), origin_of(s.function)) if s.function else ("", "")
             read = any(r.producer is s for r in registers)
-            data.add_stream(s.name)
+            data.add_stream(s.name, s.rank)
             data.add_actor(s.name, "source" if s.function is None else "host" if read else "sink", i, seconds, runs, origin)
-        data.add_stream("results")
+            if s.link:
+                data.set_link(i, links.index(s.link), s.bytes)
+        data.add_stream("results", self.results_rank())
         data.add_actor("results", "outlet", len(self._stages), 0.0, "", "")
         for r in registers:
             readers = [len(self._stages) if s is None else self._stages.index(s) for s in r.readers]
@@ -147,10 +175,16 @@ class Graph:
             data.choose_copies(self.memory_budget)
         return StreamPlan(data)
 
-    def __call__(self, **sources: Iterable[Any]) -> Run:
+    def __call__(self, **sources: Iterable[Any]) -> Run | RankRun:
         """Starts; the results are what the Run iterates over. Leaving the loop early, or `close()`, ends it. `sources`: the values of
-        sources for this run, by name."""
-        plan, registers = self.plan(), self._registers()
+        sources for this run, by name. Where stages lie on several ranks, all of these start it, see `RankRun`."""
+        from .ranks import run_on_ranks
+
+        over_ranks = run_on_ranks(self, sources)
+        if over_ranks is not None:
+            self.last_run = over_ranks.record()
+            return over_ranks
+        plan, registers = self._plan(), self._registers()
         plan.analysis()  # refuses what would stand still before a source is touched
         for name in sources:
             if not any(s.function is None and s.name == name for s in self._stages):

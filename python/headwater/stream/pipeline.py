@@ -68,7 +68,9 @@ class Pipeline:
 
     def __call__(self, source: Iterable[Any]) -> Run:
         """Starts; the results are what the Run iterates over. Leaving the loop early, or `close()`, ends it."""
-        return self._graph(source=source)
+        run = self._graph(source=source)
+        assert isinstance(run, Run)  # its stages all lie on one rank
+        return run
 
     def run(self, source: Iterable[Any]) -> int:
         """Streams all of `source`, drops the results, and returns how many there were."""

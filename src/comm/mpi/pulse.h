@@ -1,6 +1,7 @@
 // Pulse: who has not been heard of for too long. MPI itself waits for ever for a host that is gone.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace hw {
