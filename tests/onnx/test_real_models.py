@@ -1,4 +1,4 @@
-"""Models that others trained, out of packages: eager, compiled, and as ONNX Runtime runs them. `scripts/setup.sh` installs the packages."""
+"""Models out of packages: eager, compiled, frozen, and as ONNX Runtime runs them. `scripts/setup.sh` installs the packages."""
 
 from __future__ import annotations
 
@@ -94,6 +94,8 @@ def test_agrees_with_onnx_runtime(name: str) -> None:
         agree(model(*inputs), wanted, "eager")
         agree(fast(*inputs), wanted, "compiled")
         agree(fast(*inputs), wanted, "compiled, second run")
+        frozen = hw.infer.load(hw.freeze(model, tuple(inputs), tests=False))
+        agree(frozen(*(hw.from_numpy(x) for x in inputs if isinstance(x, np.ndarray))), wanted, "frozen")
     assert fast.captures == 1
 
 
