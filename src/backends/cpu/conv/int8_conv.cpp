@@ -55,8 +55,8 @@ template <class Out>
 void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
                   int64_t channel, int64_t at, void* y) {
   for (int64_t i = 0; i < points * kInt8Chunk; ++i) {
-    const int64_t c = i % kInt8Chunk, to = at + i / kInt8Chunk * p.images.block_out + c;
-    float v = static_cast<float>(sums[i / kInt8Chunk * step + c]) * f.number.scale[channel + c];
+    const int64_t t = i / kInt8Chunk, c = i % kInt8Chunk, to = at + t * p.images.block_out + c;
+    float v = static_cast<float>(sums[t * step + c]) * f.number.scale[channel + c];
     if (f.number.offset) v = v + f.number.offset[channel + c];
     if (f.residual && p.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[to];
     if (f.residual && p.residual != DType::F32) {
