@@ -19,9 +19,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "python")]
 
+from inference import Call, first_output, ort_call, rested, under  # noqa: E402
+
 import headwater as hw  # noqa: E402
 from headwater import quantization as q  # noqa: E402
-from inference import Call, first_output, ort_call, rested, under  # noqa: E402
 from paired import compare, seconds  # noqa: E402
 
 MODELS = {"resnet50": ("resnet", "resnet50"), "mobilenet_v2": ("mobilenet_v2", "mobilenet_v2")}

@@ -55,8 +55,8 @@ template <class Out>
 void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
                   int64_t channel, int64_t at, void* y) {
   for (int64_t i = 0; i < points * kInt8Chunk; ++i) {
-    const int64_t c = i % kInt8Chunk, to = at + i / kInt8Chunk * p.images.block_out + c;
-    float v = static_cast<float>(sums[i / kInt8Chunk * step + c]) * f.number.scale[channel + c];
+    const int64_t t = i / kInt8Chunk, c = i % kInt8Chunk, to = at + t * p.images.block_out + c;
+    float v = static_cast<float>(sums[t * step + c]) * f.number.scale[channel + c];
     if (f.number.offset) v = v + f.number.offset[channel + c];
     if (f.residual && p.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[to];
     if (f.residual && p.residual != DType::F32) {
@@ -206,13 +206,20 @@ HWY_INLINE hn::VFromD<Eight> bytes_at(const void* data, int64_t at, int32_t zero
   return hn::Mul(hn::ConvertTo(d, q), hn::Set(d, scale));
 }
 
+/// Limited first, then rounded: the same integer, since the bounds are integers. A float of 2^23 and more has no fraction, so that the sum
+/// rounds to even, and its low bits are the integer.
 template <class T>
 HWY_INLINE void store_bytes(hn::VFromD<Eight> v, const Int8Finish& n, T* y) {
+  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23
+  constexpr int32_t kBits = 0x4b400000;
   const Eight d;
   const hn::RebindToSigned<Eight> wide;
-  const auto q = hn::Add(hn::Round(hn::Div(v, hn::Set(d, n.out_scale))), hn::Set(d, n.zero));
-  const auto in = hn::Min(hn::Set(d, n.high), hn::Max(hn::Set(d, n.low), q));
-  hn::StoreU(hn::DemoteTo(hn::Rebind<T, Eight>(), hn::ConvertTo(wide, in)), hn::Rebind<T, Eight>(), y);
+  const auto steps = hn::Div(v, hn::Set(d, n.out_scale));
+  const auto in = hn::Min(hn::Max(steps, hn::Set(d, n.low - n.zero)), hn::Set(d, n.high - n.zero));
+  const auto whole =
+      hn::Sub(hn::BitCast(wide, hn::Add(in, hn::Set(d, kWhole))), hn::Set(wide, kBits - static_cast<int32_t>(n.zero)));
+  const hn::Rebind<T, Eight> bytes;
+  hn::StoreU(hn::DemoteTo(bytes, whole), bytes, y);
 }
 
 /// Some points of eight channels. R: of the residual, void where there is none.

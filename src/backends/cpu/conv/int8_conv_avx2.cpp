@@ -103,15 +103,15 @@ bool write(const Int8Band& b, const void* image, int64_t first, int64_t rows, in
   return Writer(b, static_cast<const uint8_t*>(image), static_cast<uint8_t*>(to), rests).run(first, rows, zero);
 }
 
-/// Keeps a sum in its register: the compiler would put off additions, and run out of registers.
-#define HW_KEEP(v) asm("" : "+x"(v))  // NOLINT(cppcoreguidelines-macro-usage)
+/// Adds in place: the compiler would put off additions, and run out of registers.
+HW_AVX2 inline void add_to(__m256i& sum, __m256i v) { asm volatile("vpaddd %1, %0, %0" : "+x"(sum) : "x"(v)); }
 
 template <int T>
 HW_AVX2 void sum_points(const Int8Sums& s) {
   const uint8_t* x[T];
   __m256i sum[T][2];
   __m256i ones = _mm256_set1_epi16(1);
-  HW_KEEP(ones);
+  asm("" : "+x"(ones));  // no memory operand
 #pragma GCC unroll 8
   for (int t = 0; t < T; ++t) {
     x[t] = static_cast<const uint8_t*>(s.x[t]);
@@ -127,8 +127,7 @@ HW_AVX2 void sum_points(const Int8Sums& s) {
         const __m256i left = _mm256_set1_epi32(quad);
         const auto add = [&](__m256i& to, const int8_t* w) HW_AVX2 {
           const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
-          to = _mm256_add_epi32(to, _mm256_madd_epi16(ones, _mm256_maddubs_epi16(left, right)));
-          HW_KEEP(to);
+          add_to(to, _mm256_madd_epi16(ones, _mm256_maddubs_epi16(left, right)));
         };
         add(sum[t][0], w0);
         add(sum[t][1], w1);
