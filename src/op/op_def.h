@@ -130,7 +130,8 @@ class OpDef {
   OpDef& in(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
   OpDef& in_optional(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
   OpDef& in_list(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
-  OpDef& in_optional_list(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);  // items may be None
+  OpDef& in_optional_list(std::string_view name, std::string_view doc,
+                          DTypeSet dtypes = any_dtype);  // items may be None
   /// An attribute with a default, whose type is that of the default. nullptr: see attr_none.
   OpDef& attr(std::string_view name, const AttrValue& otherwise, std::string_view doc = "");
   OpDef& attr_required(std::string_view name, AttrValue::Kind kind, std::string_view doc = "");
@@ -141,7 +142,7 @@ class OpDef {
   OpDef& or_text();  // the attribute declared last may also be a text
   OpDef& dynamic();  // the attribute declared last may change from call to call
   OpDef& out(std::string_view name, DTypeRule dtype, ShapeRule shape);
-  OpDef& infer(InferRule rule);  // instead of the rules in out(): for ops whose outputs depend on each other
+  OpDef& infer(InferRule rule);       // instead of the rules in out(): for ops whose outputs depend on each other
   OpDef& out(std::string_view name);  // with infer()
   OpDef& promote(Promote how = Promote::Common);
   OpDef& numbers(NumberRule rule);
@@ -158,8 +159,8 @@ class OpDef {
   OpDef& no_grad(std::string_view reason);
   OpDef& onnx(std::string_view mapping);  // "Exp", or a formula in ONNX ops: "Sub(Exp(x), 1)"
   OpDef& no_onnx(std::string_view reason);
-  OpDef& method(bool yes);        // whether Tensor gets a method; default: yes if the first argument is a tensor
-  OpDef& internal();              // not in the public namespace; named with a leading underscore or used by gradients
+  OpDef& method(bool yes);  // whether Tensor gets a method; default: yes if the first argument is a tensor
+  OpDef& internal();        // not in the public namespace; named with a leading underscore or used by gradients
   OpDef& file(std::string_view path);  // set by RegisterOp
 
   // -------- reading

@@ -142,11 +142,12 @@ class Blocking {
     const ValueId packed =
         add_call(r_, n, "_pack_int8_conv_weight", {dense(n, layer->weight)}, {AttrValue(c.depthwise())});
     const ValueId bias = node.inputs[2] == kNone ? kNone : dense(n, node.inputs[2]);
-    set_twin(node.outputs[0],
-             add_call(r_, n, "_conv2d_int8",
-                      {image, packed, int8_product_scale(r_, n, *layer), layer->zero, bias, kNone, kNone, kNone, kNone,
-                       kNone},
-                      {c.w[0], Dims{c.w[2], c.w[3]}, node.attrs[0], node.attrs[1], node.attrs[2], "none", block_, 0.0, 0.0}));
+    set_twin(
+        node.outputs[0],
+        add_call(
+            r_, n, "_conv2d_int8",
+            {image, packed, int8_product_scale(r_, n, *layer), layer->zero, bias, kNone, kNone, kNone, kNone, kNone},
+            {c.w[0], Dims{c.w[2], c.w[3]}, node.attrs[0], node.attrs[1], node.attrs[2], "none", block_, 0.0, 0.0}));
     for (size_t i : {0, 1}) {
       dequantized_.push_back(g_.values[static_cast<size_t>(node.inputs[i])].producer);
       if (const ValueId other = twin(node.inputs[i]); other != kNone)
