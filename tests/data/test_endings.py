@@ -40,6 +40,14 @@ ENDS = {
     "end": "pass",
     "error": "raise ValueError('on purpose')",
     "interrupt": "print('go', flush=True)\n    for batch in iterator: pass",
+    "halfway": """
+    from headwater.data import pool, transport
+
+    (workers,) = pool._pools
+    for connection in workers.connections:  # the head of a message, whose rest never comes
+        connection.send_bytes(transport.pickle.dumps((None, [], [])))
+    print('go', flush=True)
+    time.sleep(600)""",
 }
 
 
@@ -118,8 +126,9 @@ def test_ctrl_c(tmp_path, method, to):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_workers_end_when_their_loader_is_killed(tmp_path, method):
-    process = start(tmp_path, "interrupt", method)
+@pytest.mark.parametrize("end", ["interrupt", "halfway"])
+def test_workers_end_when_their_loader_is_killed(tmp_path, end, method):
+    process = start(tmp_path, end, method)
     pids = [int(pid) for pid in process.stdout.readline().split()]
     process.stdout.readline()
     process.kill()

@@ -17,6 +17,21 @@ from .worker import EPOCH, TASK, WorkerPlan, run_worker
 
 GRACE = 5.0  # seconds that workers get to finish the sample they are at
 
+_pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    """In a forked process, a worker among them: it closes its copies of the loaders' ends.
+
+    A worker that held one would never see the end of a message that its loader died in the middle of.
+    """
+    for pool in _pools:
+        for connection in pool.connections:
+            connection.close()
+
+
+os.register_at_fork(after_in_child=_forget)
+
 
 class WorkerPool:
     """Starts the workers, hands out tasks, waits for answers, notices deaths, and ends them all."""
@@ -27,6 +42,7 @@ class WorkerPool:
         self.connections: list[Any] = []
         self.receivers: list[transport.Receiver] = []
         self._closer = weakref.finalize(self, _close, self.processes, self.connections, os.getpid())
+        _pools.add(self)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited until the worker ignores it
         try:
             for number in range(plan.num_workers):
@@ -101,7 +117,7 @@ def _close(processes: list[Any], connections: list[Any], owner: int, grace: floa
     if os.getpid() != owner:  # a copy of the pool in a forked process
         return
     for connection in connections:
-        # Not close() alone: processes forked in the meantime hold copies of the socket.
+        # Not close() alone: processes that were forked by other than Python's means hold copies of the socket.
         with contextlib.suppress(OSError), socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as s:
             s.shutdown(socket.SHUT_RDWR)
         connection.close()
