@@ -80,8 +80,6 @@ Tensor shown(const Tensor& part, const Box& whole, const Box& wanted) {
   return part.alias(std::move(shape), part.strides(), offset);
 }
 
-std::span<const int64_t> sizes(const Dims& d) { return {d.data(), d.size()}; }
-
 size_t index_of(const Ints& here, int64_t position) {
   return static_cast<size_t>(std::find(here.begin(), here.end(), position) - here.begin());
 }
@@ -119,7 +117,7 @@ class Step {
   int sender(const Transfer& t) const { return world().process_of(rank_of(list_.source, t.from)); }
   int receiver(const Transfer& t) const { return world().process_of(rank_of(list_.target, t.to)); }
   Tensor piece(const Transfer& t) const {
-    return shown(parts_[index_of(from_here_, t.from)], local_box(list_.source, sizes(shape_), t.from), t.box);
+    return shown(parts_[index_of(from_here_, t.from)], local_box(list_.source, shape_, t.from), t.box);
   }
   static Dims dims_of(const Box& box) {
     Dims d;
@@ -164,7 +162,7 @@ class Step {
 
   /// What one rank of the target gets: `first`..`last` are its transfers.
   Tensor received(int64_t to, size_t first, size_t last) const {
-    const Box box = local_box(list_.target, sizes(shape_), to);
+    const Box box = local_box(list_.target, shape_, to);
     if (last == first + 1 && list_.transfers[first].box == box) {
       // Another rank's slice is dense, as if it had come in a message: kernels must see the same strides however ranks are hosted.
       const Tensor p = part_of(first);
@@ -253,7 +251,7 @@ Tensors boxed_parts(const Tensor& t, const Place* to, const Tensors& into) {
       const bool usable = !into.empty() && into[0].dtype() == t.dtype() && into[0]->storage != parts[0]->storage;
       return {run(*c, parts[0], local_dims(to, t.shape(), to->here[0]), usable ? into[0] : Tensor())};
     }
-  for (const TransferList& step : boxing_steps(g.place->value, to->value, sizes(t.shape())))
+  for (const TransferList& step : boxing_steps(g.place->value, to->value, t.shape()))
     parts = Step(step, t.shape(), t.dtype(), parts).run();
   return parts;
 }
@@ -264,10 +262,10 @@ Tensors parts_of_whole(const Tensor& whole, const Place* to) {
   if (to->here.empty()) return {};
   Box all(whole.shape().size());
   for (size_t a = 0; a < all.size(); ++a) all[a] = {0, whole.shape()[a]};
-  const std::vector<TransferList> steps = boxing_steps(whole_on(to->value.mesh), to->value, sizes(whole.shape()));
+  const std::vector<TransferList> steps = boxing_steps(whole_on(to->value.mesh), to->value, whole.shape());
   Tensors parts;
   for (int64_t position : to->here) {
-    const Box box = local_box(to->value, sizes(whole.shape()), position);
+    const Box box = local_box(to->value, whole.shape(), position);
     const Sbp fill = steps.empty() ? broadcast() : steps[0].fill[static_cast<size_t>(position)];
     parts.push_back(shown(whole, all, box));
     if (fill == broadcast()) continue;

@@ -13,15 +13,6 @@ namespace hw {
 
 namespace {
 
-std::span<const int64_t> sizes(const Dims& d) { return {d.data(), d.size()}; }
-
-void copy(const Tensor& to, const Tensor& from) {
-  static const Op copy_op{"copy_"};
-  Tensor out = to;
-  const Tensor in[2] = {to, from};
-  execute_here(copy_op.def(), in, copy_op.def().default_attrs(), {&out, 1});
-}
-
 /// Whether each rank of the mesh has a process of its own.
 bool one_rank_a_process(const Mesh& mesh) {
   std::vector<bool> seen(static_cast<size_t>(world().processes));
@@ -52,8 +43,8 @@ std::optional<Change> change_between(const Placement& from, const Placement& to)
     c.changed[a] = true;
   }
   if (c.axes == 0) return {};
-  for (size_t a = 0; a < from.sbp.size();
-       ++a) {  // another axis that cuts the same way would put slices of slices in between
+  // Another axis that cuts the same way would put slices of slices in between.
+  for (size_t a = 0; a < from.sbp.size(); ++a) {
     if (c.changed[a]) continue;
     for (const Sbp& s : {from.sbp[a], to.sbp[a]})
       if (s.is_split() && (s == c.from || s == c.to)) return {};
@@ -106,20 +97,16 @@ void each_slice(const Tensor& t, int64_t axis, const Ints& sizes, const Tensor& 
 /// The tensor with its slices one after the other.
 Tensor packed(const Tensor& t, int64_t axis, const Ints& sizes) {
   if (t.contiguous() && (axis < 0 || dense_slices(t.shape(), axis))) return t;
+  if (axis < 0) return dense_copy(t);
   Tensor flat = Tensor::empty(t.shape(), t.dtype());
-  if (axis < 0)
-    copy(flat, t);
-  else
-    each_slice(t, axis, sizes, flat, [](const Tensor& slice, const Tensor& piece) { copy(piece, slice); });
+  each_slice(t, axis, sizes, flat, [](const Tensor& slice, const Tensor& piece) { copy_into(piece, slice); });
   return flat;
 }
 
 std::vector<size_t> bytes_of(const Ints& sizes, int64_t axis, const Tensor& t) {
   std::vector<size_t> bytes;
   for (int64_t n : sizes) {
-    const Dims shape = with_size(t.shape(), axis, n);
-    int64_t count = 1;
-    for (int64_t d : shape) count *= d;
+    const int64_t count = numel(with_size(t.shape(), axis, n));
     bytes.push_back(static_cast<size_t>(count * dtype_size(t.dtype())));
   }
   return bytes;
@@ -168,9 +155,8 @@ std::optional<Collective> collective_between(const Place* from, const Place* to,
     if (p == from->here[0]) c->me = static_cast<int>(c->group.size());
     c->group.push_back(w.process_of(mesh.ranks[static_cast<size_t>(p)]));
     if (c->cut_before >= 0)
-      c->before.push_back(local_box(from->value, sizes(shape), p)[static_cast<size_t>(c->cut_before)].size());
-    if (c->cut_after >= 0)
-      c->after.push_back(local_box(to->value, sizes(shape), p)[static_cast<size_t>(c->cut_after)].size());
+      c->before.push_back(local_box(from->value, shape, p)[static_cast<size_t>(c->cut_before)].size());
+    if (c->cut_after >= 0) c->after.push_back(local_box(to->value, shape, p)[static_cast<size_t>(c->cut_after)].size());
   }
   // The op "add" rounds each sum of 16-bit floats, a collective rounds once: the same for two.
   if (change->from == partial_sum() && is_reduced(dtype) && c->group.size() > 2) return {};
@@ -200,10 +186,9 @@ Tensor finish(const Collective& c, Moving& m) {
     return m.made;
   }
   if (c.cut_before < 0)
-    copy(m.out, m.made);
+    copy_into(m.out, m.made);
   else
-    each_slice(m.out, c.cut_before, c.before, m.made,
-               [](const Tensor& slice, const Tensor& piece) { copy(slice, piece); });
+    each_slice(m.out, c.cut_before, c.before, m.made, copy_into);
   return m.out;
 }
 

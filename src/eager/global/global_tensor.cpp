@@ -10,6 +10,7 @@
 #include "eager/global/rehearsal.h"
 #include "eager/global/world.h"
 #include "eager/global_hook.h"
+#include "op/call.h"
 
 namespace hw {
 
@@ -24,6 +25,19 @@ const Place* place_of(Placement placement) {
     entry = std::make_unique<Place>(Place{std::move(placement), std::move(here)});
   }
   return entry.get();
+}
+
+void copy_into(const Tensor& to, const Tensor& from) {
+  static const Op copy_op{"copy_"};
+  Tensor out = to;
+  const Tensor in[2] = {to, from};
+  execute_here(copy_op.def(), in, copy_op.def().default_attrs(), {&out, 1});
+}
+
+Tensor dense_copy(const Tensor& t) {
+  Tensor out = Tensor::empty(t.shape(), t.dtype());
+  copy_into(out, t);
+  return out;
 }
 
 Tensor make_global(const TensorSpec& spec, const Place* place, Tensors parts) {

@@ -49,4 +49,9 @@ void check_parts(const Dims& shape, const Place* place, const Tensors& parts);
 /// Local sizes as the rest of the core writes them.
 Dims local_dims(const Place* place, const Dims& shape, int64_t position);
 
+/// Writes into a local tensor, below the tape.
+void copy_into(const Tensor& to, const Tensor& from);
+/// A dense copy of a local tensor, below the tape.
+Tensor dense_copy(const Tensor& t);
+
 }  // namespace hw

@@ -25,14 +25,6 @@ Ref<BucketMemory> bucket_memory() {
   return memory;
 }
 
-Tensor dense_copy(const Tensor& t) {
-  static const Op copy_op{"copy_"};
-  Tensor out = Tensor::empty(t.shape(), t.dtype());
-  const Tensor in[2] = {out, t};
-  execute_here(copy_op.def(), in, copy_op.def().default_attrs(), {&out, 1});
-  return out;
-}
-
 /// Memory in use by the engine, until the last request is done.
 struct Kept {
   Ref<Bucket> bucket;

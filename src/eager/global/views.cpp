@@ -10,14 +10,6 @@ namespace hw {
 
 namespace {
 
-const Op copy_op{"copy_"};
-
-void copy_into(const Tensor& to, const Tensor& from) {
-  Tensor out = to;
-  const Tensor in[2] = {to, from};
-  execute_here(copy_op.def(), in, copy_op.def().default_attrs(), {&out, 1});
-}
-
 Tensor strided_copy(const Tensor& x, const Dims& strides) {
   Tensor y;
   if (t_local_recorder) {
