@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from . import options
-from .by_step import counter, lists_by_step
+from .by_step import adam_options, counter, lists_by_step
 from .optimizer import Closure, Optimizer, Params, state_like
 
 
@@ -50,15 +50,9 @@ class Adam(Optimizer):
             def start(param: Any, names: tuple[str, ...] = names) -> dict[str, Any]:
                 return {name: state_like(param) for name in names}
 
-            def options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
-                return (
-                    group["lr"], *group["betas"], group["eps"], group["weight_decay"], states[0]["step"],
-                    bool(group["decoupled_weight_decay"]), bool(group["maximize"]),
-                )  # fmt: skip
-
             for states, lists in lists_by_step(self._with_gradients(group), names, start):
                 largest = lists[4] if group["amsgrad"] else None
-                self._apply("adam_step", (*lists[:4], largest), partial(options, group, states), counter(states))
+                self._apply("adam_step", (*lists[:4], largest), partial(adam_options, group, states), counter(states))
         return loss
 
 

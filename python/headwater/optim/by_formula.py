@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from . import options
-from .by_step import counter, lists_by_step
+from .by_step import adam_options, counter, lists_by_step
 from .optimizer import Closure, Optimizer, Params, state_like
 
 
@@ -17,11 +17,7 @@ class _ByFormula(Optimizer):
     _numbers: tuple[str, ...] = ()  # of the state, beside the number of the step
 
     def __init__(self, params: Params, defaults: dict[str, Any], given: dict[str, Any]) -> None:
-        options.at_least_zero(**{n: defaults[n] for n in ("lr", "eps", "weight_decay", "momentum_decay") if n in defaults})
-        if "betas" in defaults:
-            options.betas(defaults["betas"])
-        options.implementation(given.get("foreach"), None, given.get("differentiable", False))
-        super().__init__(params, {**defaults, **given})
+        super().__init__(params, options.of_formula(defaults, given))
 
     def _start(self, group: dict[str, Any], param: Any) -> dict[str, Any]:
         return {name: state_like(param) for name in self._states}
@@ -41,13 +37,6 @@ class _ByFormula(Optimizer):
                 count = self._counted(group, states)
                 self._apply(self._op, tuple(lists), partial(self._options, group, states), count)
         return loss
-
-    @staticmethod
-    def _adam_options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
-        return (
-            group["lr"], *group["betas"], group["eps"], group["weight_decay"], states[0]["step"],
-            bool(group["decoupled_weight_decay"]), bool(group["maximize"]),
-        )  # fmt: skip
 
 
 class Adadelta(_ByFormula):
@@ -101,7 +90,7 @@ class NAdam(_ByFormula):
         return {**super()._start(group, param), "mu_product": 1.0}
 
     def _options(self, group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
-        return *self._adam_options(group, states), group["momentum_decay"], states[0]["mu_product"]
+        return *adam_options(group, states), group["momentum_decay"], states[0]["mu_product"]
 
     def _counted(self, group: dict[str, Any], states: list[dict[str, Any]]) -> Callable[[int], None]:
         """Counts and multiplies; what is taken back is the product that was there before, bit for bit."""
@@ -140,7 +129,7 @@ class RAdam(_ByFormula):
                          {"maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable})
 
     def _options(self, group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
-        return self._adam_options(group, states)
+        return adam_options(group, states)
 
 
 class Rprop(_ByFormula):

@@ -49,6 +49,14 @@ def lists_by_step(
     return found_lists
 
 
+def adam_options(group: dict[str, Any], states: list[dict[str, Any]]) -> tuple[Any, ...]:
+    """Adam's attributes, in the order of src/ops/optim/step_attributes.h."""
+    return (
+        group["lr"], *group["betas"], group["eps"], group["weight_decay"], states[0]["step"],
+        bool(group["decoupled_weight_decay"]), bool(group["maximize"]),
+    )  # fmt: skip
+
+
 def _apart(states: list[dict[str, Any]], names: tuple[str, ...]) -> str:
     """A program steps these parameters together; not once they have seen different numbers of steps."""
     first = [states[0].get(name) for name in names]

@@ -19,11 +19,7 @@ class ByTensors(Optimizer):
     _decays = True  # weight decay is what all of them do first
 
     def __init__(self, params: Params, defaults: dict[str, Any], given: dict[str, Any]) -> None:
-        options.at_least_zero(**{n: defaults[n] for n in ("lr", "eps", "weight_decay", "momentum_decay") if n in defaults})
-        if "betas" in defaults:
-            options.betas(defaults["betas"])
-        options.implementation(given.get("foreach"), None, given.get("differentiable", False))
-        super().__init__(params, {**defaults, **given})
+        super().__init__(params, options.of_formula(defaults, given))
 
     def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         return {name: state_like(param) for name in self._states}

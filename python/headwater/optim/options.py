@@ -25,6 +25,15 @@ def betas(pair: Any) -> tuple[Any, Any]:
     return tuple(pair)
 
 
+def of_formula(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What an optimiser without options of its own kind checks: its numbers, and `given`, which only say how. All of them."""
+    at_least_zero(**{n: defaults[n] for n in ("lr", "eps", "weight_decay", "momentum_decay") if n in defaults})
+    if "betas" in defaults:
+        betas(defaults["betas"])
+    implementation(given.get("foreach"), None, given.get("differentiable", False))
+    return {**defaults, **given}
+
+
 def implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
     """There is one implementation: a fused kernel over all parameters. `foreach` and `fused` are accepted."""
     if differentiable:

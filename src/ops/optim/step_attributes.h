@@ -22,8 +22,8 @@ inline OpDef& sgd_attributes(OpDef& op) {
       .dynamic();
 }
 
-inline OpDef& adam_attributes(OpDef& op) {
-  return op.attr("lr", 1e-3, "learning rate")
+inline OpDef& adam_attributes(OpDef& op, double lr = 1e-3) {
+  return op.attr("lr", lr, "learning rate")
       .dynamic()
       .attr("beta1", 0.9, "decay of the mean")
       .dynamic()
@@ -31,7 +31,7 @@ inline OpDef& adam_attributes(OpDef& op) {
       .dynamic()
       .attr("eps", 1e-8, "added to the root")
       .dynamic()
-      .attr("weight_decay", 0.0, "see above")
+      .attr("weight_decay", 0.0, "see adam_step")
       .dynamic()
       .attr("step", 1, "which step this is, from 1")
       .dynamic()
