@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "python")]
 
 import headwater as hw  # noqa: E402
 from models.under_torch import import_under_torch  # noqa: E402
-from paired import compare, seconds  # noqa: E402
+from paired import compare, print_against_first, seconds  # noqa: E402
 
 RNG = np.random.default_rng(0)
 PEERS = ["ort", "openvino", "torch", "torch.compile"]
@@ -166,10 +166,7 @@ def measure(name: str, threads: int, options: argparse.Namespace) -> None:
     peak = 2 * 1024**3 / results[-1].median
     print(f"{name}, {threads} thread{'s' * (threads > 1)}; floor {seconds(flops / peak)} at {peak / 1e9:.0f} GFLOP/s"
           f" ({results[0].dropped} rounds with foreign load dropped)")
-    for r in results[:-1]:
-        low, high = 1 / r.quartiles[1], 1 / r.quartiles[0]
-        ours = "" if r is results[0] else f"  headwater/{r.name} = {1 / r.ratio:.3f} ({low:.3f} to {high:.3f})"
-        print(f"  {r.name:14} {seconds(r.median):>9} (fastest {seconds(r.fastest)}){ours}", flush=True)
+    print_against_first(results[:-1])
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from inference import Call, first_output, ort_call, rested, under  # noqa: E402
 
 import headwater as hw  # noqa: E402
 from headwater import quantization as q  # noqa: E402
-from paired import compare, seconds  # noqa: E402
+from paired import compare, print_against_first  # noqa: E402
 
 MODELS = {"resnet50": ("resnet", "resnet50"), "mobilenet_v2": ("mobilenet_v2", "mobilenet_v2")}
 
@@ -125,10 +125,7 @@ def measure(name: str, threads: int, options: argparse.Namespace) -> None:
             return
         results = compare({k: rested(f) for k, f in made.items()}, rounds=options.rounds, turn=options.turn, most_foreign=options.foreign)
     print(f"{name}, {threads} thread{'s' * (threads > 1)} ({results[0].dropped} rounds with foreign load dropped)")
-    for r in results:
-        low, high = 1 / r.quartiles[1], 1 / r.quartiles[0]
-        ours = "" if r is results[0] else f"  headwater/{r.name} = {1 / r.ratio:.3f} ({low:.3f} to {high:.3f})"
-        print(f"  {r.name:14} {seconds(r.median):>9} (fastest {seconds(r.fastest)}){ours}", flush=True)
+    print_against_first(results)
 
 
 def main() -> None:

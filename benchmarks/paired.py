@@ -107,6 +107,14 @@ def compare(
     return results
 
 
+def print_against_first(results: list[Result]) -> None:
+    """A line for each candidate: its time, and that of the first one divided by it."""
+    for r in results:
+        low, high = 1 / r.quartiles[1], 1 / r.quartiles[0]
+        ours = "" if r is results[0] else f"  {results[0].name}/{r.name} = {1 / r.ratio:.3f} ({low:.3f} to {high:.3f})"
+        print(f"  {r.name:14} {seconds(r.median):>9} (fastest {seconds(r.fastest)}){ours}", flush=True)
+
+
 def seconds(t: float) -> str:
     """A time with a fitting unit."""
     return (
