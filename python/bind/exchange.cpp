@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstring>
 
 #include "autograd/node.h"
@@ -271,27 +272,27 @@ static void check_number(const Scalar& v, DType d) {
 }
 
 /// Python numbers must fit the dtype that is asked for; arrays and tensors convert as .to() does.
-/// `extreme("min")` is the smallest element of `t`.
-template <class Extreme>
-static void check_fits(const Tensor& t, DType d, Extreme extreme) {
+/// `extremes()` are the smallest and the largest element of `t`.
+template <class Extremes>
+static void check_fits(const Tensor& t, DType d, Extremes extremes) {
   if (t.numel() == 0 || t.dtype() == d) return;
   check_type(!is_complex(t.dtype()) || is_complex(d), "tensor(): complex numbers do not fit ", d);
   if (is_inexact(d) || is_complex(t.dtype())) return;
-  for (const char* which : {"min", "max"}) {
-    const Scalar v = extreme(which);
+  for (const Scalar& v : extremes()) {
     if (v.f64() != v.f64()) fail(ErrorKind::Runtime, "tensor(): nan does not fit ", d);
     check_number(v, d);
   }
 }
 
-/// Asked from NumPy, because operators on a tensor would be captured where a function is.
-static auto extreme_of_array(nb::handle array) {
-  return [array](const char* which) { return scalar_from(nb::object(array.attr(which)().attr("item")()).ptr()); };
+static std::array<Scalar, 2> extremes_of(const Tensor& t) {
+  static const Op least{"amin"}, greatest{"amax"};
+  return {least({t}).item(), greatest({t}).item()};
 }
 
-static Scalar extreme_of_tensor(const Tensor& t, const char* which) {
-  static const Op least{"amin"}, greatest{"amax"};
-  return (which[1] == 'i' ? least : greatest)({t}).item();
+/// Asked from NumPy, because operators on a tensor would be captured where a function is.
+static std::array<Scalar, 2> extremes_of(nb::handle array) {
+  auto number = [&](const char* which) { return scalar_from(nb::object(array.attr(which)().attr("item")()).ptr()); };
+  return {number("min"), number("max")};
 }
 
 Tensor tensor_from_data(PyObject* data, DType want) {
@@ -304,7 +305,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   if ((PyList_Check(data) || PyTuple_Check(data)) && holds_tensor(data)) {
     Tensor t = stacked(data);
     if (want == DType::None) return t;
-    if (!is_abstract(t)) check_fits(t, want, [&](const char* which) { return extreme_of_tensor(t, which); });
+    if (!is_abstract(t)) check_fits(t, want, [&] { return extremes_of(t); });
     return to(t, want);
   }
   bool is_array = nb::hasattr(data, "__array_interface__") || nb::hasattr(data, "__array__");
@@ -317,7 +318,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
   Tensor t = from_array(array, true);
   DType d = want != DType::None ? want : is_array ? t.dtype() : python_dtype(data, t.dtype());
   if (t.numel() == 0 && !is_array && want == DType::None) d = default_dtype();
-  if (!is_array && want != DType::None) check_fits(t, d, extreme_of_array(array));
+  if (!is_array && want != DType::None) check_fits(t, d, [&] { return extremes_of(array); });
   return to(t, d);
 }
 

@@ -58,8 +58,8 @@ bool Object::read(std::string& why_not) {
     // Not the tables for unwinding: nothing is thrown through this code.
     if (s.sh_type != SHT_PROGBITS || !(s.sh_flags & SHF_ALLOC)) continue;
     const size_t align = std::max<size_t>(s.sh_addralign, 1);
-    if (align > 4096)
-      return false;  // what could be written holds numbers that nothing writes: it is mapped for reading
+    // What could be written holds numbers that nothing writes: it is mapped for reading.
+    if (align > 4096) return false;
     total_ = (total_ + align - 1) / align * align;
     offsets_[i] = static_cast<int64_t>(total_);
     total_ += s.sh_size;

@@ -11,8 +11,8 @@ std::optional<CallCost> ruled_cost(const OpDef& op, std::span<const TensorSpec> 
   if (!op.flops_rule()) return std::nullopt;
   try {
     return CallCost{op.flops_rule()({op, in, attrs, compute_dtype(op, in)}), operation_price(op.flops_rule())};
-  } catch (
-      const Error&) {  // the call itself will say what is wrong; of a part, the attributes may hold the sizes of the whole
+  } catch (const Error&) {
+    // The call itself will say what is wrong; of a part, the attributes may hold the sizes of the whole.
     return std::nullopt;
   }
 }

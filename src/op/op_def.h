@@ -130,8 +130,8 @@ class OpDef {
   OpDef& in(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
   OpDef& in_optional(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
   OpDef& in_list(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
-  OpDef& in_optional_list(std::string_view name, std::string_view doc,
-                          DTypeSet dtypes = any_dtype);  // items may be None
+  /// Items may be None.
+  OpDef& in_optional_list(std::string_view name, std::string_view doc, DTypeSet dtypes = any_dtype);
   /// An attribute with a default, whose type is that of the default. nullptr: see attr_none.
   OpDef& attr(std::string_view name, const AttrValue& otherwise, std::string_view doc = "");
   OpDef& attr_required(std::string_view name, AttrValue::Kind kind, std::string_view doc = "");

@@ -23,8 +23,8 @@ using SplitDraw = Tensors (*)(const Tensor& input, std::span<const Tensor> drawn
 
 /// An op whose ranks hold rows (axis 0) of some inputs and need a few numbers of all rows. Both functions run on each rank's parts.
 struct RowsForm {
-  size_t like =
-      0;  // the input whose rows decide; others with several axes lie like it, those with one are whole on each rank
+  /// The input whose rows decide; others with several axes lie like it, those with one are whole on each rank.
+  size_t like = 0;
   /// Results of the rank's rows alone; the last one is the row of numbers that all ranks get to see.
   Tensors (*before)(std::span<const Tensor> in, const Attrs& attrs) = nullptr;
   /// From these, the rows of all ranks [ranks, numbers] and how many rows each of them has, to the outputs: those with several axes lie

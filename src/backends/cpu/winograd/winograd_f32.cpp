@@ -182,27 +182,30 @@ void multiply(const WinogradPlan& plan, const float* packed, const WinogradAfter
   }
 }
 
+template <class F>
+void with_tiles(int64_t tile, int64_t stride, F&& f) {
+  if (stride == 2)
+    f(Tiles<4, 2>());
+  else if (tile == 2)
+    f(Tiles<2, 1>());
+  else
+    f(Tiles<4, 1>());
+}
+
 void transform_any(const WinogradPlan& plan, const float* x, WinogradRange range, int64_t first, int64_t last,
                    const WinogradScratch& scratch) {
-  const auto run = plan.sizes.stride == 2 ? transform<Tiles<4, 2>>
-                   : plan.sizes.tile == 2 ? transform<Tiles<2, 1>>
-                                          : transform<Tiles<4, 1>>;
-  run(plan, x, range, first, last, scratch);
+  with_tiles(plan.sizes.tile, plan.sizes.stride,
+             [&]<class W>(W) { transform<W>(plan, x, range, first, last, scratch); });
 }
 
 void multiply_any(const WinogradPlan& plan, const float* packed, const WinogradAfter& after, float* y,
                   WinogradRange range, int64_t first, int64_t last, const WinogradScratch& scratch) {
-  const auto run = plan.sizes.stride == 2 ? multiply<Tiles<4, 2>>
-                   : plan.sizes.tile == 2 ? multiply<Tiles<2, 1>>
-                                          : multiply<Tiles<4, 1>>;
-  run(plan, packed, after, y, range, first, last, scratch);
+  with_tiles(plan.sizes.tile, plan.sizes.stride,
+             [&]<class W>(W) { multiply<W>(plan, packed, after, y, range, first, last, scratch); });
 }
 
 void pack_any(int64_t tile, const WinogradWeights& w, const float* data, int64_t first, int64_t last, float* packed) {
-  const auto run = w.stride == 2 ? pack_weights<Tiles<4, 2>>
-                   : tile == 2   ? pack_weights<Tiles<2, 1>>
-                                 : pack_weights<Tiles<4, 1>>;
-  run(w, data, first, last, packed);
+  with_tiles(tile, w.stride, [&]<class W>(W) { pack_weights<W>(w, data, first, last, packed); });
 }
 
 }  // namespace
