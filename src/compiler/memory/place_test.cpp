@@ -1,3 +1,4 @@
+// Placement of blocks in the arena: sound, close to the bound, the same each time.
 #include "compiler/memory/place.h"
 
 #include <gtest/gtest.h>
