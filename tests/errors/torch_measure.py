@@ -9,7 +9,7 @@ import torch
 from hostile import DTypeSpec, TensorSpec, build
 
 # torch rounds numbers, or what comes out between two steps, to 16 bits: asked in float64, of the same values.
-ROUNDED = ("histc", "logit", "add", "sub", "rsub", "xlogy", "addcmul", "addcdiv", "remainder", "fmod", "floor_divide", "prod", "cumprod")
+ROUNDED = ("histc", "logit", "add", "sub", "rsub", "xlogy", "addcmul", "addcdiv", "remainder", "fmod", "floor_divide", "prod", "cumprod", "ldexp")
 TIES = ("kthvalue", "median", "mode", "topk", "sort", "argsort", "nanmedian")  # equal elements: which index is returned is open
 VALUELESS = ("empty", "new_empty", "empty_like", "empty_strided")  # results without defined values
 NAMED = ("unique_consecutive", "softmin")  # torch's function takes other arguments by position
