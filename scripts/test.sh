@@ -20,7 +20,7 @@ steps=(           # name       what it runs
   "cpp-example    $python tools/check_cpp.py"
   "infer-example  $python tools/check_infer.py"
   "prune          $python -m pytest -m slow tests/infer/test_prune.py -k digits"
-  "pytest         $python -m pytest -n 2 --dist worksteal"
+  "pytest         $python -m pytest -n 3 --dist worksteal"
 )
 
 clang_format() {
