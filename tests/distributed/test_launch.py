@@ -31,7 +31,7 @@ def test_the_first_cause_ends_all_ranks(mode, said):
     assert out.returncode == 1
     assert said in out.stderr, out.stderr[-3000:]
     assert "[rank 1] started" in out.stdout and "ended" not in out.stdout  # a rank may be ended before it has said so
-    assert seconds < 20  # ten of them for the start on a busy machine
+    assert seconds < 80  # nobody waits for the ranks that sleep or stand in the barrier
 
 
 @needs_mpi
@@ -40,9 +40,9 @@ def test_ctrl_c_stops_all_ranks():
                                text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # fmt: skip
     assert process.stdout.readline().endswith("started\n") and process.stdout.readline().endswith("started\n")
     process.send_signal(signal.SIGINT)
-    (_, errors), seconds = seconds_of(lambda: process.communicate(timeout=30))
+    (_, errors), seconds = seconds_of(lambda: process.communicate(timeout=80))
     assert process.returncode == 130 and "interrupted, stopping all ranks" in errors
-    assert seconds < 10
+    assert seconds < 60  # they would sleep for ten minutes
 
 
 @needs_mpi
