@@ -5,8 +5,8 @@ source "$(dirname "$0")/paths.sh"
 
 mypy_cache=${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/headwater/mypy  # known by content: a fresh clone profits from the last run
 steps=(           # name       how    what it runs; "beside": two such steps at a time, most of them keep one core busy
-  "setup          alone  scripts/setup.sh"
-  "build          alone  scripts/build.sh"
+  "setup          alone  setup"
+  "build          alone  build"
   "layers         beside $python tools/check_layers.py"
   "size           beside $python tools/check_size.py"
   "names          beside $python tools/check_names.py"
@@ -24,6 +24,25 @@ steps=(           # name       how    what it runs; "beside": two such steps at 
   "pytest         alone  $python -m pytest -n 2 --dist worksteal"
 )
 
+# Setting up for the build and the checks; what the tests need besides, torch above all, comes while the compiler runs.
+setup() {
+  HEADWATER_EXTRAS=lint scripts/setup.sh
+}
+
+build() {
+  local status=0 installer=''
+  if [ -n "$sets_up" ]; then
+    scripts/setup.sh >"$logs/requirements" 2>&1 &
+    installer=$!
+  fi
+  scripts/build.sh || status=$?
+  if [ -n "$installer" ]; then
+    wait "$installer" || status=$?
+    cat "$logs/requirements"
+  fi
+  return $status
+}
+
 clang_format() {
   git ls-files '*.h' '*.cpp' | xargs "$venv/bin/clang-format" --dry-run -Werror
 }
@@ -37,6 +56,8 @@ for wanted in "$@"; do
   grep -qx -- "$wanted" <<<"$names" || die "no step '$wanted'; there are: $(echo $names)"
 done
 
+sets_up=''
+case " $* " in '  ' | *' setup '*) sets_up=yes ;; esac
 logs=$(mktemp -d)
 summary=() failed='' began=$SECONDS
 declare -A running=()  # process: step

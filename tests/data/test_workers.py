@@ -76,18 +76,19 @@ def test_streams_are_split_by_worker_info():
 
 
 def test_out_of_order():
-    go_on = multiprocessing.get_context("fork").Event()
+    received = multiprocessing.get_context("fork").Event()
 
     class Slow(Squares):
         def __getitem__(self, i):
-            assert i != 0 or go_on.wait(60)
+            assert i != 0 or received.wait(60)  # until another batch has come first
             return i
 
-    batches = iter(DataLoader(Slow(6), 1, num_workers=2, in_order=False, collate_fn=sum, multiprocessing_context="fork"))
-    first = next(batches)
-    assert first == 1
-    go_on.set()
-    assert sorted([first, *batches]) == list(range(6))
+    got = []
+    for batch in DataLoader(Slow(6), 1, num_workers=2, in_order=False, collate_fn=sum, multiprocessing_context="fork"):
+        got.append(batch)
+        received.set()
+    assert sorted(got) == list(range(6))
+    assert got[0] != 0
 
 
 def seeds(seed, **options):
