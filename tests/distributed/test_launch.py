@@ -8,6 +8,7 @@ import pytest
 from ranks import command, environment, launch, needs_mpi
 
 from headwater.cli import main
+from headwater.cli.launch import mpirun_command
 
 
 def seconds_of(f):
@@ -51,6 +52,18 @@ def test_restarts_after_a_failure():
     assert out.returncode == 0, out.stderr[-2000:]
     assert "rank 1 failed first: ValueError: only the first time" in out.stderr and "restart 1 of 2" in out.stderr
     assert "restart 2" not in out.stderr and out.stdout.count("ended") == 2
+
+
+def test_open_mpi_leaves_out_what_sleeps_for_a_second(monkeypatch, tmp_path):
+    for says, expected in (("mpirun (Open MPI) 5.0.11", True), ("HYDRA build details: Version: 4.2.0", False)):
+        mpirun = tmp_path / "mpirun"
+        mpirun.write_text(f"#!/bin/sh\necho '{says}'\n")
+        mpirun.chmod(0o755)
+        monkeypatch.delenv("OMPI_MCA_btl", raising=False)
+        words, _ = mpirun_command(str(mpirun), 2)
+        assert ("--mca btl ^ofi" in " ".join(words)) == expected
+        monkeypatch.setenv("OMPI_MCA_btl", "self,tcp")  # the user's choice stays
+        assert "--mca" not in mpirun_command(str(mpirun), 2)[0]
 
 
 def test_what_cannot_be_started(monkeypatch, capsys, tmp_path):

@@ -40,6 +40,7 @@ def run(ops: list[str], report: Path) -> list[str]:
         first = calls[-1]["index"]
 
 
+@pytest.mark.timeout(LIMIT * max(1, CASES // 60))
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_hostile_arguments(group: int, tmp_path: Path) -> None:
     findings = run(OPS[group::GROUPS], tmp_path / "report")
