@@ -1,8 +1,10 @@
-"""The oracle of the model tests: the same model.py, run by torch."""
+"""The oracle of the model tests: the same model.py, run by torch, which is imported when it is asked: pytest reads this file before it
+starts its workers."""
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,12 @@ import pytest
 import headwater as hw
 from models.under_torch import import_under_torch
 
-torch = pytest.importorskip("torch")
+
 class Twins:
     """A network by headwater and the same network by torch, with torch's weights in both."""
 
     def __init__(self, name: str, make: str, *args: object, **kwargs: object) -> None:
+        self.torch = torch = pytest.importorskip("torch")
         torch.manual_seed(0)
         ours = importlib.import_module(f"models.{name}.model")
         self.theirs = getattr(import_under_torch(name), make)(*args, **kwargs)
@@ -30,7 +33,7 @@ class Twins:
 
     def check(self, *inputs: np.ndarray, rtol: float = 1e-3, atol: float = 1e-4) -> None:
         """Outputs agree in float32; outputs and gradients of a weighted sum agree in float64."""
-        with hw.no_grad(), torch.no_grad():
+        with hw.no_grad(), self.torch.no_grad():
             got, expected = self._run(*inputs)
         np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=rtol, atol=atol)
         self.ours.double()
@@ -40,14 +43,14 @@ class Twins:
         weight = np.linspace(-1, 1, expected.numel()).reshape(tuple(expected.shape))
         np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), rtol=1e-6, atol=1e-9)
         (got * hw.tensor(weight)).sum().backward()
-        (expected * torch.tensor(weight)).sum().backward()
+        (expected * self.torch.tensor(weight)).sum().backward()
         for (key, a), (_, b) in zip(self.ours.named_parameters(), self.theirs.named_parameters()):
             scale = max(float(b.grad.abs().max()), 1e-6)
             difference = abs(a.grad.numpy() - b.grad.numpy()).max()
             assert difference <= 1e-6 * scale, f"{key}: gradients differ by {difference} at scale {scale}"
 
-    def _run(self, *inputs: np.ndarray) -> tuple[hw.Tensor, torch.Tensor]:
-        return self.ours(*[hw.tensor(array) for array in inputs]), self.theirs(*[torch.tensor(array) for array in inputs])
+    def _run(self, *inputs: np.ndarray) -> tuple[hw.Tensor, Any]:
+        return self.ours(*[hw.tensor(a) for a in inputs]), self.theirs(*[self.torch.tensor(a) for a in inputs])
 
 
 @pytest.fixture

@@ -120,8 +120,16 @@ nb::object native_array(nb::handle data) {
   return a;
 }
 
+/// Whether the array is one of ml_dtypes' bfloat16. NumPy's own dtypes have small numbers, and their names take microseconds.
+bool holds_bfloat16(nb::handle array) {
+  constexpr long kUserDefined = 256;  // NPY_USERDEF
+  nb::object dtype = array.attr("dtype"), number = nb::getattr(dtype, "num", nb::none());
+  if (PyLong_Check(number.ptr()) && PyLong_AsLong(number.ptr()) < kUserDefined) return false;
+  return python_text(dtype) == "bfloat16";
+}
+
 Tensor from_array(nb::handle array, bool copy) {
-  if (python_text(array.attr("dtype")) == "bfloat16") {  // ml_dtypes
+  if (holds_bfloat16(array)) {
     Tensor t = from_array(array.attr("view")("int16"), copy);
     t->dtype = DType::BF16;
     return t;
@@ -313,7 +321,7 @@ Tensor tensor_from_data(PyObject* data, DType want) {
     check_type(PySequence_Check(data) && !PyUnicode_Check(data) && !PyBytes_Check(data), "a tensor cannot be made of ",
                Py_TYPE(data)->tp_name);
   if (is_array) check_not_capturing("tensor()");
-  bool bf16 = is_array && nb::hasattr(data, "dtype") && python_text(nb::handle(data).attr("dtype")) == "bfloat16";
+  bool bf16 = is_array && nb::hasattr(data, "dtype") && holds_bfloat16(data);
   nb::object array = bf16 ? nb::borrow(data) : native_array(data);
   Tensor t = from_array(array, true);
   DType d = want != DType::None ? want : is_array ? t.dtype() : python_dtype(data, t.dtype());
@@ -339,8 +347,7 @@ void bind_exchange(nb::module_& m) {
     check_not_capturing("from_numpy()");
     check_type(nb::hasattr(array, "__array_interface__"), "from_numpy: expected a NumPy array, got ",
                Py_TYPE(array.ptr())->tp_name);
-    bool bf16 = python_text(array.attr("dtype")) == "bfloat16";
-    nb::object a = bf16 ? nb::borrow(array) : native_array(array);
+    nb::object a = holds_bfloat16(array) ? nb::borrow(array) : native_array(array);
     return nb::steal(wrap(from_array(a, false)));
   });
   m.def("bytes_of", [](nb::handle h) {  // the bytes of a contiguous tensor as u8, sharing memory

@@ -18,7 +18,7 @@ def why_not():
     """What is missing for namespaces here; "" where they can be made."""
     try:
         trial = "mount -t tmpfs none /run && ip netns add a && ip link add name va type veth peer name vb"
-        out = subprocess.run([*APART, "sh", "-c", trial], capture_output=True, text=True, timeout=20)
+        out = subprocess.run([*APART, "sh", "-c", trial], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{error} (packages util-linux and iproute2)"
     if out.returncode:
@@ -36,7 +36,7 @@ def apart(tmp_path):
     def run(delay, mode):
         program = [sys.executable, str(PROGRAMS / "apart.py"), str(tmp_path), mode]
         command = [*APART, sys.executable, str(PROGRAMS / "hosts.py"), str(tmp_path), str(delay), "--", *program]
-        out = subprocess.run(command, env={**environment(), "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=60)
+        out = subprocess.run(command, env={**environment(), "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=110)
         return out, tmp_path
 
     return run
@@ -48,7 +48,7 @@ def test_a_slow_wire_changes_no_number(apart, mode):
     out, folder = apart(0.002, mode)
     assert out.returncode == 0, out.stderr[-3000:]
     (folder / "alone").mkdir()
-    subprocess.run([sys.executable, str(PROGRAMS / "apart.py"), str(folder / "alone"), mode], env=environment(), timeout=60, check=True)
+    subprocess.run([sys.executable, str(PROGRAMS / "apart.py"), str(folder / "alone"), mode], env=environment(), timeout=100, check=True)
     alone = (folder / "alone" / "losses-0").read_text()
     assert (folder / "losses-0").read_text() == (folder / "losses-1").read_text() == alone
     assert int((folder / "wire").read_text()) > 40_000  # it went over the wire, not through shared memory
@@ -61,8 +61,8 @@ def test_a_cut_wire_ends_all_ranks(apart, mode):
     out, folder = apart(0.001, mode)
     assert (folder / "gone").exists(), out.stderr[-3000:]
     cut, gone = (float((folder / name).read_text()) for name in ("cut", "gone"))
-    assert gone - cut < 10, out.stderr[-3000:]
+    assert gone - cut < 40, out.stderr[-3000:]
     for me in (0, 1):
         when, words = (folder / f"end-{me}").read_text().split(" ", 1)
-        assert float(when) - cut < 10
+        assert float(when) - cut < 40  # 6 seconds of silence, and what a busy machine adds
         assert f"rank {me} has not heard of rank {1 - me} for 6 s: its host or the link to it is down" in words

@@ -39,7 +39,7 @@ def test_losses_of_processes(count, name, mesh):
     path = os.pathsep.join([environment()["PYTHONPATH"], str(ROOT)])
     command = [*mpirun_command(find_mpirun(), count)[0], sys.executable, SCRIPT, *options]
     out = subprocess.run(command, env={**environment(), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-                         timeout=60)  # fmt: skip
+                         timeout=100)  # fmt: skip
     assert out.returncode == 0, out.stderr[-3000:]
     alone = runpy.run_path(SCRIPT)["train"](name, "data=1", "data", 3, dtype)
     got = [float(v) for v in re.search(rf"{name} on {count} ranks .*?:((?: \d+\.\d+)+)", out.stdout)[1].split()]

@@ -39,7 +39,7 @@ def test_all_ranks_end_with_the_first_cause(mode, said, tmp_path):
     if mode != "killed":
         direction = "backward" if mode == "backward" else "forward"
         assert f"in the {direction} pass of stage 1 of 2, micro-batch {0 if mode == 'item' else 1}" in out.stderr
-    assert seconds < 10
+    assert seconds < 60  # 6 are given to the others to end by themselves
 
 
 @needs_mpi
@@ -47,8 +47,8 @@ def test_all_ranks_end_with_the_first_cause(mode, said, tmp_path):
 def test_under_plain_mpirun(tmp_path):
     program = [str(PROGRAMS / "pipeline_endings.py"), "raises", str(tmp_path / "when")]
     command = [*mpirun_command(find_mpirun(), 2)[0], sys.executable, *program]
-    out = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
-    assert out.returncode and IDEAS in out.stderr and time.time() - float((tmp_path / "when").read_text()) < 10
+    out = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=100)
+    assert out.returncode and IDEAS in out.stderr and time.time() - float((tmp_path / "when").read_text()) < 60
 
 
 @needs_mpi

@@ -35,7 +35,7 @@ def test_over_mpi(count, shape, names, plan, tmp_path):
     program = str(Path(__file__).parent / "pipeline_programs.py")
     command = [*mpirun_command(find_mpirun(), count)[0], sys.executable, program, json.dumps([shape, names, plan]), str(tmp_path)]
     out = subprocess.run(command, env={**environment(), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-                         timeout=60)  # fmt: skip
+                         timeout=100)  # fmt: skip
     assert out.returncode == 0, out.stderr[-3000:]
     here = json.loads(json.dumps(train(shape, names, plan)))
     assert [json.loads((tmp_path / str(rank)).read_text()) for rank in range(count)] == [here] * count
@@ -45,5 +45,5 @@ def test_over_mpi(count, shape, names, plan, tmp_path):
 def test_the_benchmark_of_the_bubble_runs():
     program = str(ROOT / "benchmarks" / "bubble.py")
     command = [sys.executable, "-m", "headwater", "launch", "-n", "2", program, "--tiny"]
-    out = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    out = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=100)
     assert out.returncode == 0 and "| 8 x 4 rows |" in out.stdout, out.stderr[-3000:]

@@ -1,7 +1,5 @@
 """A stream over two processes: its values, and a killed rank."""
 
-import time
-
 import pytest
 from ranks import launch, needs_mpi
 
@@ -9,11 +7,9 @@ from ranks import launch, needs_mpi
 @needs_mpi
 @pytest.mark.parametrize("mode", ["whole", "killed"])
 def test_a_stream_over_two_processes(mode):
-    begin = time.monotonic()
     out = launch(2, "streaming.py", mode)
     if mode == "whole":
         assert out.returncode == 0, out.stderr[-3000:]
         assert "[rank 1] values 30 435000.0" in out.stdout and "[rank 0] values 0 0" in out.stdout
     else:
         assert out.returncode == 1 and "rank 1 was killed by SIGKILL" in out.stderr
-        assert time.monotonic() - begin < 20  # ten of them for the start on a busy machine

@@ -29,7 +29,7 @@ def test_bits_of_one_process_and_sent_meanwhile(plan):
 @pytest.mark.parametrize(("mode", "said"), [
     ("raises", "rank 1 failed first: ValueError: the loss is on fire"), ("killed", "rank 1 was killed by SIGKILL")])  # fmt: skip
 def test_an_end_in_the_midst_of_a_backward_pass_ends_all_ranks(mode, said):
-    out = launch(2, "overlap.py", "data", mode, timeout=40)
+    out = launch(2, "overlap.py", "data", mode)
     assert out.returncode == 1 and said in out.stderr, out.stderr[-3000:]
     assert "[rank 0] started" in out.stdout and "ended" not in out.stdout
 

@@ -10,6 +10,7 @@ A tuple or list with arrays is a list of tensors.
 
 from __future__ import annotations
 
+import functools
 import sys
 import zlib
 from collections.abc import Callable
@@ -74,7 +75,8 @@ class Sample:
         self.args, self.kwargs = args, kwargs
         self.dtypes, self.grad, self.sbp, self.captured = sample_dtypes, sample_grad, sample_sbp, sample_captured
 
-    def __repr__(self) -> str:
+    @functools.cached_property
+    def text(self) -> str:
         def text(v: Any) -> str:
             if isinstance(v, (np.ndarray, Fixed)):
                 return f"{v.dtype.name}{list(v.shape)}"
@@ -82,6 +84,9 @@ class Sample:
 
         parts = [text(a) for a in self.args] + [f"{k}={text(v)}" for k, v in self.kwargs.items()]
         return f"({', '.join(parts)})"
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 @dataclass

@@ -222,7 +222,7 @@ def test_branches_overlap():
     meet = threading.Barrier(2)
     graph = Graph()
     x = graph.source(range(20))
-    left, right = (graph.stage(lambda x: meet.wait(30) * 0 + x, x, name=name) for name in ("left", "right"))
+    left, right = (graph.stage(lambda x: meet.wait(60) * 0 + x, x, name=name) for name in ("left", "right"))
     graph.stage(add, left, right)
     assert list(graph()) == [2 * i for i in range(20)]
 

@@ -22,7 +22,7 @@ def on_ranks(build, size=2, drive=list):
     for t in threads:
         t.start()
     for t in threads:
-        t.join(30)
+        t.join(60)
     assert not any(t.is_alive() for t in threads)
     return found, [c.status() for c in comms]
 

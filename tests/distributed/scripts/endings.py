@@ -20,10 +20,10 @@ if mode == "once" and me == 1 and os.environ["HEADWATER_RESTARTS"] == "0":
 if mode == "timeout":
     dist.init(timeout=0.5)
     if me == 1:
-        time.sleep(60)
+        time.sleep(600)
 if mode == "sizes":
     dist.all_reduce(hw.zeros(3 if me else 4))
 if mode == "sleeps":
-    time.sleep(60)
+    time.sleep(600)
 dist.barrier()
 print("ended", flush=True)
