@@ -287,9 +287,9 @@ Tensors drawn_for(const OpDef& op, const Dims& shape, DType dtype, const Attrs& 
 /// for by itself, others take their share of a draw for the whole.
 void run_split_draw(const OpDef& op, const Tensor& x, const Attrs& attrs, std::span<Tensor> out, SplitDraw draw) {
   const Place* place = place_of(without_partial(global_of(x)->place->value));
+  const Tensors inputs = boxed_parts(x, place);
   if (is_meta(place->value.mesh)) return draw_nothing(op, x, attrs, out, place);
   const Dims& shape = x.shape();
-  const Tensors inputs = boxed_parts(x, place);
   std::vector<Tensors> results(out.size()), shares;
   GradModeGuard untracked(false);
   for (size_t r = 0; r < inputs.size(); ++r) {
