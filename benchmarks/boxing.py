@@ -2,7 +2,8 @@
 
     python benchmarks/boxing.py --ranks 2
 
-Both in the same processes, in turns; medians. The collective's buffers are one-dimensional and there before.
+Both in the same processes, in turns; medians. The collective's buffers are one-dimensional and there before. Where PEER_PY310 names a
+Python with OneFlow 0.9.0, its `to_global` on CPU stands beside, measured in processes of its own afterwards (oneflow_ranks.py).
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+import oneflow_ranks
 
 import headwater as hw
 import headwater.distributed as dist
@@ -58,6 +62,12 @@ def measure(rows: int, columns: int, repeat: int) -> list[dict[str, Any]]:
     return found
 
 
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, default=2)
@@ -81,9 +91,16 @@ def main() -> None:
     lines = [line.partition("rows: ")[2] for line in done.stdout.splitlines() if "rows: " in line]
     if not lines:
         sys.exit(done.stderr[-2000:])
-    print(f"| float32 [{a.rows}, {a.columns}], {a.ranks} ranks | boxing | collective | ratio |\n|---|---:|---:|---:|")
-    for r in json.loads(lines[0]):
-        print(f"| {r['from']} to {r['to']}, {r['kind']} | {r['boxing']:.2f} ms | {r['collective']:.2f} ms | {r['boxing'] / r['collective']:.2f} |")
+    peer = oneflow_ranks.rows_of(a.ranks, free_port(), *(f"--{name}={getattr(a, name)}" for name in ("rows", "columns", "repeat")))
+    if isinstance(peer, str):
+        print(peer, file=sys.stderr)
+    theirs = peer if isinstance(peer, list) else []
+    print(f"| float32 [{a.rows}, {a.columns}], {a.ranks} ranks | boxing | collective | ratio |" + " OneFlow |" * bool(theirs))
+    print("|---|---:|---:|---:|" + "---:|" * bool(theirs))
+    for i, r in enumerate(json.loads(lines[0])):
+        beside = f" {theirs[i]:.2f} ms |" if theirs else ""
+        ratio = r["boxing"] / r["collective"]
+        print(f"| {r['from']} to {r['to']}, {r['kind']} | {r['boxing']:.2f} ms | {r['collective']:.2f} ms | {ratio:.2f} |{beside}")
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ def slowest(own: float) -> float:
     return t.item()
 
 
-def measure(width: int, depth: int, rows: int, micro_batches: int, turns: int) -> tuple[float, float]:
-    """Seconds of a step, and of what a stage does in it."""
+def measure(width: int, depth: int, rows: int, micro_batches: int, turns: int) -> tuple[float, float, float]:
+    """Seconds of a step, of one in which the first stage is a forward pass ahead, and of what a stage does in it."""
     hw.manual_seed(0)
     mesh = hw.mesh("cpu", 2, names=("pipe",))
     model = hw.parallelize(nn.Sequential(*layers(width, depth), *layers(width, depth)), mesh, stages=[2 * depth, 2 * depth])
@@ -47,17 +47,20 @@ def measure(width: int, depth: int, rows: int, micro_batches: int, turns: int) -
     own = nn.Sequential(*layers(width, depth))
     x, y = hw.randn(rows * micro_batches, width), hw.randn(rows * micro_batches, width)
     inputs = x.clone().requires_grad_(last)  # the second stage hands a gradient on
-    steps, works = [], []
+    steps, aheads, works = [], [], []
     for turn in range(turns + 2):
-        model.zero_grad()
         own.zero_grad()
         inputs.grad = None
-        step = slowest(seconds(lambda: hw.accumulate(model, F.mse_loss, x, y, micro_batches=micro_batches)))
+        took = []
+        for ahead in (0, 1):
+            model.zero_grad()
+            took.append(slowest(seconds(lambda n=ahead: hw.accumulate(model, F.mse_loss, x, y, micro_batches=micro_batches, ahead=n))))
         work = slowest(seconds(lambda: hw.accumulate(own, F.mse_loss, inputs, y, micro_batches=micro_batches)))
         if turn > 1:
-            steps.append(step)
+            steps.append(took[0])
+            aheads.append(took[1])
             works.append(work)
-    return statistics.median(steps), statistics.median(works)
+    return statistics.median(steps), statistics.median(aheads), statistics.median(works)
 
 
 def main() -> None:
@@ -69,11 +72,11 @@ def main() -> None:
         raise SystemExit("start it with: headwater launch -n 2 benchmarks/bubble.py")
     sizes = [(16, 1, 4, 8)] if a.tiny else [(512, 4, 64, 8), (512, 4, 256, 8), (1024, 4, 64, 8), (512, 4, 64, 2), (512, 4, 64, 16)]
     for width, depth, rows, micro_batches in sizes:
-        step, work = measure(width, depth, rows, micro_batches, 2 if a.tiny else a.turns)
+        step, ahead, work = measure(width, depth, rows, micro_batches, 2 if a.tiny else a.turns)
         formula = work * (micro_batches + 1) / micro_batches
         if dist.get_rank() == 0:
             print(f"| {depth} x Linear({width}) + GELU a stage | {micro_batches} x {rows} rows | {work * 1e3:.1f} | {formula * 1e3:.1f} | "
-                  f"{step * 1e3:.1f} | {step / formula:.2f} |", flush=True)  # fmt: skip
+                  f"{step * 1e3:.1f} | {step / formula:.2f} | {ahead * 1e3:.1f} | {ahead / formula:.2f} |", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

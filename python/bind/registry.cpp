@@ -120,6 +120,11 @@ struct Given {
 Given given(const std::string& name, nb::sequence inputs, nb::dict attrs) {
   Given g{get_op(name), {}, get_op(name).default_attrs()};
   for (nb::handle h : inputs) g.in.push_back(h.is_none() ? TensorSpec{} : tensor_from(h.ptr(), "inputs").spec());
+  if (g.op.variadic_index() < 0) {
+    const size_t most = g.op.inputs().size();
+    check(g.in.size() <= most, name, " has ", most, " inputs, got ", g.in.size());
+    g.in.resize(most);  // kernels find each optional input at its place
+  }
   for (auto [key, value] : attrs) {
     int i = g.op.attr_index(nb::cast<std::string>(key));
     check(i >= 0, name, " has no attribute '", nb::cast<std::string>(key), "'");
@@ -159,6 +164,7 @@ nb::object run_op(const std::string& name, nb::sequence inputs, nb::dict attrs) 
   Given g = given(name, inputs, attrs);
   Tensors in;
   for (nb::handle h : inputs) in.push_back(h.is_none() ? Tensor() : tensor_from(h.ptr(), "inputs"));
+  in.resize(g.in.size());
   nb::list out;
   for (const Tensor& t : interpreter().call(g.op, in, g.attrs)) out.append(nb::steal(wrap(t)));
   return out;

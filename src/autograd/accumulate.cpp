@@ -13,7 +13,10 @@ static PlaceGradient g_place_gradient = nullptr;
 static bool (*g_alone)(const Tensor&) = nullptr;
 static std::unique_ptr<GradientSums> (*g_make_sums)() = nullptr;
 static thread_local GradientSums* t_sums = nullptr;
-void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor&)) { g_place_gradient = f, g_alone = alone; }
+static bool (*g_alike)(const Tensor&, const Tensor&) = nullptr;
+void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor&), bool (*alike)(const Tensor&, const Tensor&)) {
+  g_place_gradient = f, g_alone = alone, g_alike = alike;
+}
 Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf) {
   return (gradient->global || leaf->global) && g_place_gradient ? g_place_gradient(gradient, leaf) : gradient;
 }
@@ -128,6 +131,8 @@ void check_hook_result(const Tensor& result, DType dtype, const Dims& shape) {
 Tensor add_gradients(Tensor a, const Tensor& b) {
   bool ours = !t_grad_mode.enabled && a->use_count() == 1 && a->storage->use_count() == 1 && a.shape() == b.shape() &&
               a.dtype() == b.dtype() && a.contiguous();
+  // Into memory of another placement every term would be moved; the sum of partial values is moved once.
+  if (ours && (a->global || b->global)) ours = g_alike && g_alike(a, b);
   if (!ours) return add(a, b);
   static const Op add_op{"add"};
   add_op.inplace({a, b});

@@ -17,7 +17,9 @@ Tensor add_gradients(Tensor a, const Tensor& b);
 /// Brings the gradient of a leaf to where the leaf lies, when one of them is a global tensor; set by the room that makes these.
 using PlaceGradient = Tensor (*)(const Tensor& gradient, const Tensor& leaf);
 /// `alone`: whether nobody else holds the parts of a global tensor, so that a leaf may keep them.
-void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor& global));
+/// `alike`: whether both are global and lie in the same way.
+void set_place_gradient(PlaceGradient f, bool (*alone)(const Tensor& global),
+                        bool (*alike)(const Tensor& a, const Tensor& b));
 Tensor placed_gradient(const Tensor& gradient, const Tensor& leaf);  // the gradient itself where neither is global
 
 /// What one backward pass leaves to be summed over ranks while it goes on; set by the room that makes global tensors.

@@ -165,6 +165,8 @@ Generator* set_current_generator(Generator* g) noexcept { return std::exchange(t
   const Prepared* p = find_prepared(signature, hash);
   if (!p) [[unlikely]]
     p = prepare(op, in, attrs, out, signature, hash);
+  if (p->outputs.size() < out.size()) [[unlikely]]
+    out = out.first(p->outputs.size());  // a rule may leave optional outputs out: these stay undefined
   for (size_t i = 0; i < out.size(); ++i)
     if (!out[i].defined()) out[i] = Tensor::empty_strided_unchecked(p->outputs[i]);
   launch(op, in, attrs, *p, out);
@@ -231,7 +233,8 @@ void EagerInterpreter::run(const OpDef& op, std::span<const Tensor> in, const At
     if (should_record(op, in)) record(op, in, attrs, out);
   }
   if (t_grad_mode.inference)
-    for (Tensor& t : out) t->inference = true;
+    for (Tensor& t : out)
+      if (t.defined()) t->inference = true;
   if (t_grad_mode.anomaly) [[unlikely]]
     check_anomaly(op, in, attrs, out);
 }

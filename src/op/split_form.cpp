@@ -24,7 +24,14 @@ Forms forms_of(const OpDef& op) {
   return it == table().end() ? Forms{} : it->second;
 }
 
+SplitWithin g_split_within = nullptr;
+
 }  // namespace
+
+void set_split_within(SplitWithin f) { g_split_within = f; }
+bool split_within(const Tensor& t, int64_t first, int64_t last) {
+  return t->global && g_split_within && g_split_within(t, first, last);
+}
 
 RegisterSplitForm::RegisterSplitForm(const char* op, SplitForm form) { table()[op].form = form; }
 RegisterSplitForm::RegisterSplitForm(const char* op, SplitDraw draw) { table()[op].draw = draw; }

@@ -17,6 +17,11 @@ inline bool splits(const Placement* place, int64_t axis) {
   return false;
 }
 
+/// Whether a tensor is global and one of its axes from `first` up to `last` is split; set by the room that makes these.
+using SplitWithin = bool (*)(const Tensor& t, int64_t first, int64_t last);
+void set_split_within(SplitWithin f);
+bool split_within(const Tensor& t, int64_t first, int64_t last);
+
 /// A random op with one input whose draws do not depend on the input's values: from the part of the input that a rank holds, and the
 /// parts of the outputs that were drawn for a whole input of ones, to the parts of the outputs. Written with ops.
 using SplitDraw = Tensors (*)(const Tensor& input, std::span<const Tensor> drawn, const Attrs& attrs);

@@ -7,6 +7,8 @@ import pytest
 
 import headwater as hw
 from headwater import nn
+from models.bert.config import Config as BertConfig
+from models.bert.model import BertModel, Layer
 from models.gpt2.config import Config
 from models.gpt2.model import GPT2LMHeadModel
 
@@ -48,6 +50,32 @@ def test_a_meta_mesh_computes_places_but_no_values():
 
 
 # ---------------------------------------------------------------- what is counted
+def test_a_tensor_parallel_block_sends_four_messages():
+    """One sum behind attention and one behind the second layer, forward and backward (Shoeybi et al., 2019); heads stay where they are."""
+
+    class Blocks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            config = BertConfig(hidden_size=32, num_attention_heads=4, intermediate_size=64)
+            self.first = nn.Parameter(hw.ones(32))
+            self.layer = nn.ModuleList([Layer(config) for _ in range(2)])
+
+        def forward(self, x):
+            x = x * self.first
+            for layer in self.layer:
+                x = layer(x, None)
+            return x
+
+    plan = {pattern if pattern.startswith("*") else "*." + pattern: axis for pattern, axis in BertModel.tensor_plan.items()}
+    x = hw.ones(4, 8, 32)
+    found = estimate(Blocks(), hw.mesh("meta", 2, names=("model",)), [plan], x, x)
+    each = x.numel() * 4  # bytes: a sum over two ranks sends a half to the other, and gets one
+    count, size = found.traffic["model all-reduce"]
+    assert list(found.traffic) == ["model all-reduce"]
+    # Of the first block's input nobody needs the whole gradient: only a row of it, which is summed over the ranks.
+    assert count == 2 * 4 and size == pytest.approx((2 * 4 - 1) * each, rel=0.02)
+
+
 def test_traffic_of_data_parallelism_is_that_of_the_gradients():
     model, n = nn.Linear(64, 8), 4
     found = estimate(model, hw.mesh("meta", n), "data", hw.ones(32, 64), hw.ones(32, 8))

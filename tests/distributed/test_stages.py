@@ -130,20 +130,36 @@ def test_sequence_splits_what_lies_between(gpt):
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 5])
 @pytest.mark.parametrize("count", [1, 2, 4, 9])
-def test_order(stages, count):
-    order = one_forward_one_backward(stages, count)
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_order(stages, count, ahead):
+    order = one_forward_one_backward(stages, count, ahead)
     for s in range(stages):
         mine = [t for t in order if t.stage == s]
-        assert mine == stage_order(s, stages, count) and len(mine) == 2 * count
+        assert mine == stage_order(s, stages, count, ahead) and len(mine) == 2 * count
         in_flight = [sum(-1 if t.backward else 1 for t in mine[:n]) for n in range(len(mine) + 1)]
-        assert max(in_flight) == min(stages - s, count) and in_flight[-1] == 0
+        assert max(in_flight) == min((1 + ahead) * (stages - s - 1) + 1, count) and in_flight[-1] == 0
     for i, task in enumerate(order):
         needs = needed_by(task, stages)
         assert needs is None or needs in order[:i]
 
 
-def test_memory_is_bounded_by_the_stages():
-    """What a stage made is alive for as many micro-batches as stages follow, however many there are."""
+def test_stages_that_are_ahead_change_no_number():
+    found = []
+    for ahead in (0, 1, 5):
+        hw.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Dropout(0.5), nn.Linear(8, 8), nn.Linear(8, 4))
+        model = hw.parallelize(model, MESHES["p4"])
+        loss = hw.accumulate(model, F.mse_loss, hw.randn(12, 4), hw.randn(12, 4), micro_batches=6, ahead=ahead)
+        found.append([loss.full(), *(p.grad.full() for p in model.parameters())])
+    for other in found[1:]:
+        assert all(hw.equal(a, b) for a, b in zip(found[0], other, strict=True))
+    with pytest.raises(ValueError, match="ahead must be at least 0, got -1"):
+        hw.accumulate(model, F.mse_loss, hw.randn(12, 4), hw.randn(12, 4), ahead=-1)
+
+
+@pytest.mark.parametrize("ahead, kept", [(0, [4, 3, 2]), (1, [7, 5, 3])])
+def test_memory_is_bounded_by_the_stages(ahead, kept):
+    """What a stage made is alive for as many micro-batches as stages follow, however many there are; `ahead` is for each of them."""
     living, most = {}, {}
 
     class Watched(nn.Module):
@@ -160,8 +176,8 @@ def test_memory_is_bounded_by_the_stages():
 
     hw.manual_seed(0)
     model = hw.parallelize(nn.Sequential(*(Watched(i) for i in range(4))), MESHES["p4"])
-    hw.accumulate(model, F.mse_loss, hw.randn(12, 4), hw.randn(12, 4), micro_batches=12)
-    assert [most[i] for i in range(3)] == [4, 3, 2] and len(living[0]) == 12
+    hw.accumulate(model, F.mse_loss, hw.randn(12, 4), hw.randn(12, 4), micro_batches=12, ahead=ahead)
+    assert [most[i] for i in range(3)] == kept and len(living[0]) == 12
 
 
 def test_balanced():

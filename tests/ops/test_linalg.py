@@ -29,6 +29,9 @@ op_test("bmm", torch=torch.bmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((2, 3, 4), (2, 4, 5)), floats((5, 1, 20), (5, 20, 33)), floats((0, 3, 4), (0, 4, 5)),
                          floats((2, 3, 0), (2, 0, 5)), ints((2, 3, 4), (2, 4, 5))],
         errors=[(lambda hw: hw.bmm(hw.full((2, 3, 4,), 1.0), hw.full((3, 4, 5,), 1.0)), RuntimeError, "batch sizes differ")])
+op_test("_bmm_batches", torch=torch.matmul, function=lambda *t: hw._C.run_op("_bmm_batches", list(t))[0], dtypes=TYPES, grad=True, grad2=True, tol=TOL,
+        samples=lambda: [floats((2, 6, 3, 4), (2, 6, 4, 5)), floats((5, 1, 20), (5, 20, 33)), floats((2, 0, 3, 4), (2, 0, 4, 5)),
+                         floats((2, 3, 2, 3, 4), (2, 3, 2, 4, 5)), ints((2, 3, 3, 4), (2, 3, 4, 5))])
 op_test("addmm", torch=torch.addmm, dtypes=TYPES, grad=True, grad2=True, tol=TOL,
         samples=lambda: [floats((3, 5), (3, 4), (4, 5)), floats((5,), (3, 4), (4, 5), beta=0.5, alpha=2.0),
                          floats((3, 1), (3, 4), (4, 5), alpha=-1), floats((), (3, 0), (0, 5)), ints((5,), (3, 4), (4, 5))],

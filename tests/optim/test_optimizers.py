@@ -220,3 +220,21 @@ def test_slices_of_whole_tensors_take_the_fast_kernel(op, states):
     assert hw._C.chosen_kernel(op, given(False)) == "simd"
     for a, b in zip(hw._C.run_op(op, given(False)), hw._C.run_op(op, given(True)), strict=True):
         assert hw.equal(a, b)
+
+
+@pytest.mark.parametrize("place", [lambda t: t, lambda t: t.to_global(hw.mesh("cpu", 2), hw.split(0))], ids=["ordinary", "global"])
+@pytest.mark.parametrize("inputs", [4, 5])
+def test_a_step_run_by_name_has_no_value_for_a_state_that_is_not_given(inputs, place):
+    p, g, m, v, largest = (place(hw.full((4, 3), value)) for value in (1.0, 2.0, 0.5, 0.25, 9.0))
+    with hw.inference_mode():
+        outputs = hw._C.run_op("adam_step", [p, g, m, v, largest][:inputs], {"lr": 0.1, "step": 2})
+    assert [y is not None for y in outputs] == [True, True, True, inputs == 5]
+    assert outputs[0].shape == (4, 3)
+    m, v = 0.9 * 0.5 + 0.1 * 2, 0.999 * 0.25 + 0.001 * 4
+    root = (9.0 if inputs == 5 else v) / (1 - 0.999**2)
+    assert abs(outputs[0][0, 0].item() - (1 - 0.1 * m / (1 - 0.9**2) / root**0.5)) < 1e-5
+
+
+def test_an_op_run_by_name_refuses_more_inputs_than_it_has():
+    with pytest.raises(ValueError, match="adam_step has 5 inputs, got 6"):
+        hw._C.run_op("adam_step", [hw.ones(2)] * 6)

@@ -63,7 +63,7 @@ def _checked(loss: Any) -> hw.Tensor:
 
 
 def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any, targets: Any = (), *, micro_batches: int = 1,
-               reduction: str = "mean", scaler: Any = None) -> hw.Tensor:  # fmt: skip
+               reduction: str = "mean", scaler: Any = None, ahead: int = 0) -> hw.Tensor:  # fmt: skip
     """Forward and backward pass of a batch in micro-batches: gradients add up in the parameters; returns the loss, without history.
 
     The same as `loss_of(model(*inputs), *targets).backward()` on the whole batch, with less memory. Where hw.parallelize has cut the
@@ -78,11 +78,15 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
         reduction: how loss_of joins rows: by "mean" (a micro-batch counts by its rows) or "sum". A mean that leaves rows out, as
             cross_entropy with ignored targets, must be a "sum" over a number of the whole batch.
         scaler: a GradScaler, whose scale the losses get.
+        ahead: forward passes that a stage may be ahead of that order for each stage behind it. 1 hides messages, and that passes are not
+            equally long, where micro-batches take a few milliseconds; stage s of n then keeps up to 2 (n - s) - 1 of them.
 
     >>> model = hw.nn.Linear(4, 1)
     >>> hw.accumulate(model, hw.nn.functional.mse_loss, hw.ones(6, 4), hw.ones(6, 1), micro_batches=3).shape
     headwater.Size([])
     """
+    if ahead < 0:
+        raise ValueError(f"accumulate: ahead must be at least 0, got {ahead}")
     inputs, targets = listed(inputs), listed(targets)
     micros = _micro_batches(inputs, targets, micro_batches, reduction)
     scaled = (lambda loss: loss) if scaler is None else scaler.scale
@@ -94,7 +98,7 @@ def accumulate(model: nn.Module, loss_of: Callable[..., hw.Tensor], inputs: Any,
                     "hw.accumulate: a model with stages works inside hw.compile as a plain call, model(x), but not in micro-batches, which "
                     "processes take in turns. Call hw.accumulate outside of the compiled function"
                 )
-            return _Run(pipeline, loss_of, micros, scaled).run(tuple(m.training for m in model.modules()))
+            return _Run(pipeline, loss_of, micros, scaled, ahead).run(tuple(m.training for m in model.modules()))
         place = model.__dict__.get("_batch_place")
         total: hw.Tensor | None = None
         for micro in micros:
@@ -147,9 +151,10 @@ def _differentiable(t: Any) -> bool:
 class _Run:
     """One batch through the stages. A process runs the stages of which it hosts ranks; of others it knows what they hand on."""
 
-    def __init__(self, pipeline: Pipeline, loss_of: Callable[..., hw.Tensor], micros: list[_Micro], scaled: Callable[[Any], Any]):
+    def __init__(self, pipeline: Pipeline, loss_of: Callable[..., hw.Tensor], micros: list[_Micro], scaled: Callable[[Any], Any],
+                 ahead: int):  # fmt: skip
         self.pipeline, self.stages, self.loss_of, self.micros, self.scaled = pipeline, pipeline.stages, loss_of, micros, scaled
-        self.last = len(self.stages) - 1
+        self.last, self.ahead = len(self.stages) - 1, ahead
         self.kept: dict[tuple[int, int], tuple[tuple[Any, ...], tuple[Any, ...]]] = {}  # stage, micro-batch: inputs, outputs
         self.gradients: dict[tuple[int, int], list[Any]] = {}  # of the inputs of a stage
         self.borrowed: list[list[hw.Tensor]] = [[] for _ in self.stages]
@@ -164,7 +169,7 @@ class _Run:
         self.first = first
         try:
             self._borrow()
-            for task in one_forward_one_backward(len(self.stages), len(self.micros)):
+            for task in one_forward_one_backward(len(self.stages), len(self.micros), self.ahead):
                 (self._backward if task.backward else self._forward)(task)
             self._give_back()
             hw._C.finish_sends()

@@ -12,27 +12,29 @@ class Task(NamedTuple):
     micro: int
 
 
-def stage_order(stage: int, stages: int, count: int) -> list[Task]:
+def stage_order(stage: int, stages: int, count: int, ahead: int = 0) -> list[Task]:
     """What one stage does: so many forward passes that the last stage has work, then one of each by turns, then what is left.
 
     At most `stages - stage` micro-batches are between their forward and their backward pass. (Narayanan et al., "Memory-efficient
-    pipeline-parallel DNN training", ICML 2021.)
+    pipeline-parallel DNN training", ICML 2021.) In that order what a stage needs is made just before: a message's way, and whatever
+    makes one pass longer than another, delays both stages in every micro-batch. With so many forward passes `ahead` for each stage
+    behind, it is there before; then at most `(1 + ahead) * (stages - stage - 1) + 1` are between.
     """
-    warm = min(stages - stage - 1, count)
+    warm = min((1 + ahead) * (stages - stage - 1), count)
     tasks = [Task(False, stage, i) for i in range(warm)]
     for i in range(count - warm):
         tasks += [Task(False, stage, warm + i), Task(True, stage, i)]
     return tasks + [Task(True, stage, i) for i in range(count - warm, count)]
 
 
-def one_forward_one_backward(stages: int, count: int) -> list[Task]:
+def one_forward_one_backward(stages: int, count: int, ahead: int = 0) -> list[Task]:
     """All tasks in an order in which each stage keeps its own and nothing comes before what it needs.
 
     By when they would start if a backward pass took twice as long as a forward pass, of equal ones the later stage first: whoever
     follows the list waits for nothing that it would not wait for anyway. The first micro-batch goes through all stages at the
     beginning, where nothing else can come before.
     """
-    left = [stage_order(s, stages, count)[::-1] for s in range(stages)]
+    left = [stage_order(s, stages, count, ahead)[::-1] for s in range(stages)]
     free = [0] * stages
     done: dict[Task, int] = {}
     starts: list[tuple[bool, int, int, Task]] = []

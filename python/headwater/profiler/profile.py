@@ -209,13 +209,27 @@ class profile:
             parts.append(f"{recording.dropped} events past the limit of {_LIMIT} a thread were dropped: profile fewer steps")
         return "\n\n".join(p for p in parts if p)
 
-    def export_chrome_trace(self, path: str | Path) -> None:
-        """Writes a Chrome trace, which https://ui.perfetto.dev and chrome://tracing open. One for each rank: `merge` joins them."""
+    def export_chrome_trace(self, path: str | Path, *, all_ranks: bool = False) -> None:
+        """Writes a Chrome trace, which https://ui.perfetto.dev and chrome://tracing open. One for each rank, which `merge` joins; or with
+        `all_ranks`, which all ranks of a job call, one that holds all of them by one clock, which rank 0 writes."""
         recording = self._recorded()
-        chrome.write(path, chrome.chrome_events(recording, self.runs(), _rank()))
+        events: list[dict[str, Any]] | None = chrome.chrome_events(recording, self.runs(), _rank())
+        if all_ranks and _ranks() > 1:
+            from .ranks import events_of_ranks
+
+            events = events_of_ranks(events or [])
+        if events is not None:
+            chrome.write(path, events)
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events())
+
+
+def _ranks() -> int:
+    import sys
+
+    world = sys.modules.get("headwater.distributed.world")
+    return int(world.get_world_size()) if world is not None and world.is_initialized() else 1
 
 
 def _rank() -> int:

@@ -16,6 +16,7 @@
 #include "eager/global/world.h"
 #include "eager/global_hook.h"
 #include "op/call.h"
+#include "op/split_form.h"
 #include "sbp/transfer.h"
 
 namespace hw {
@@ -337,6 +338,16 @@ static Tensor like_leaf(const Tensor& gradient, const Tensor& leaf) {
   return to_place(gradient, g->gradient ? g->gradient : place_of(without_partial(g->place->value)));
 }
 
+static bool lie_alike(const Tensor& a, const Tensor& b) {
+  return a->global && b->global && global_of(a)->place == global_of(b)->place;
+}
+
+static bool is_split_within(const Tensor& t, int64_t first, int64_t last) {
+  for (const Sbp& s : global_of(t)->place->value.sbp)
+    if (s.is_split() && s.axis >= first && s.axis < last) return true;
+  return false;
+}
+
 bool holds_alone(const Tensor& t) {
   const GlobalTensor& g = *global_of(t);
   if (g.use_count() != 1 || g.moved) return false;
@@ -346,6 +357,7 @@ bool holds_alone(const Tensor& t) {
 }
 
 [[maybe_unused]] static const bool g_installed =
-    (set_whole_of_global(&whole_of), set_place_gradient(&like_leaf, &holds_alone), true);
+    (set_whole_of_global(&whole_of), set_place_gradient(&like_leaf, &holds_alone, &lie_alike),
+     set_split_within(&is_split_within), true);
 
 }  // namespace hw

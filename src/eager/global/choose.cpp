@@ -48,13 +48,23 @@ class Chooser {
     }
   }
 
+  /// Whether some input of the call, or where its result is to lie, is split on this axis of the mesh.
+  bool any_split(size_t axis) const {
+    auto is_split = [&](const Place* p) { return p && p->value.sbp[axis].is_split(); };
+    return std::any_of(call_.have.begin(), call_.have.end(), is_split) ||
+           std::any_of(call_.wanted.begin(), call_.wanted.end(), is_split);
+  }
+
   Candidate judged(const SbpSignature& s, size_t axis) const {
     Candidate c{&s};
-    auto count = [&](const Sbp& from, const Sbp& to, const TensorSpec& spec, const Placement& lies) {
+    auto moved = [&](const Sbp& from, const Sbp& to, const TensorSpec& spec, const Placement& lies) {
       double bytes = static_cast<double>(spec.numel() * dtype_size(spec.dtype));
       for (size_t a = 0; a < axes_; ++a)
         if (a != axis && lies.sbp[a].is_split()) bytes /= static_cast<double>(call_.mesh.shape[a]);
-      c.bytes += boxing_bytes(from, to, bytes, call_.mesh.shape[axis]);
+      return boxing_bytes(from, to, bytes, call_.mesh.shape[axis]);
+    };
+    auto count = [&](const Sbp& from, const Sbp& to, const TensorSpec& spec, const Placement& lies) {
+      c.bytes += moved(from, to, spec, lies);
       c.changes += !(from == to);
     };
     for (size_t i = 0; i < call_.in.size(); ++i)
@@ -64,6 +74,11 @@ class Chooser {
         c.changes += !(s.inputs[i] == broadcast());
     for (size_t i = 0; i < call_.out.size(); ++i)
       if (const Place* p = call_.wanted[i]) count(s.outputs[i], p->value.sbp[axis], call_.out[i], p->value);
+    // A sum that is scattered here is gathered by whoever meets it beside a whole tensor: that is where it came from.
+    const auto model = std::find_if(call_.have.begin(), call_.have.end(), [](const Place* p) { return p != nullptr; });
+    if (c.bytes > 0 && model != call_.have.end() && !any_split(axis))
+      for (size_t i = 0; i < call_.out.size(); ++i)
+        if (s.outputs[i].is_split()) c.bytes += moved(s.outputs[i], broadcast(), call_.out[i], (*model)->value);
     return c;
   }
 

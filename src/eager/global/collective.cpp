@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "eager/global/world.h"
@@ -136,10 +137,9 @@ Request call(const Collective& c, const Moving& m) {
 
 }  // namespace
 
-std::optional<Collective> collective_between(const Place* from, const Place* to, const Dims& shape, DType dtype) {
-  const World& w = world();
+/// The collective, from the sizes of all parts; `group` and sizes grow with the mesh.
+static std::optional<Collective> worked_out(const Place* from, const Place* to, const Dims& shape, DType dtype) {
   const Mesh& mesh = from->value.mesh;
-  if (w.processes == 1 || t_local_recorder || !w.messenger->comm() || !(mesh == to->value.mesh)) return {};
   for (int64_t n : shape)
     if (n == 0) return {};
   const std::optional<Change> change = change_between(from->value, to->value);
@@ -153,7 +153,7 @@ std::optional<Collective> collective_between(const Place* from, const Place* to,
     for (size_t a = 0; a < at.size(); ++a) member = member && (change->changed[a] || at[a] == own[a]);
     if (!member) continue;
     if (p == from->here[0]) c->me = static_cast<int>(c->group.size());
-    c->group.push_back(w.process_of(mesh.ranks[static_cast<size_t>(p)]));
+    c->group.push_back(world().process_of(mesh.ranks[static_cast<size_t>(p)]));
     if (c->cut_before >= 0)
       c->before.push_back(local_box(from->value, shape, p)[static_cast<size_t>(c->cut_before)].size());
     if (c->cut_after >= 0) c->after.push_back(local_box(to->value, shape, p)[static_cast<size_t>(c->cut_after)].size());
@@ -161,6 +161,30 @@ std::optional<Collective> collective_between(const Place* from, const Place* to,
   // The op "add" rounds each sum of 16-bit floats, a collective rounds once: the same for two.
   if (change->from == partial_sum() && is_reduced(dtype) && c->group.size() > 2) return {};
   return c;
+}
+
+std::optional<Collective> collective_between(const Place* from, const Place* to, const Dims& shape, DType dtype) {
+  const World& w = world();
+  if (w.processes == 1 || t_local_recorder || !w.messenger->comm() || !(from->value.mesh == to->value.mesh)) return {};
+  // Asked anew for each gradient of each step. Places live as long as the process, and no process changes its ranks.
+  struct Known {
+    const Place *from, *to;
+    Dims shape;
+    DType dtype;
+    std::optional<Collective> answer;
+  };
+  static thread_local std::unordered_map<uint64_t, Known> known;
+  uint64_t key = reinterpret_cast<uint64_t>(from) * 0x9e3779b97f4a7c15ull;
+  auto mix = [&key](uint64_t word) { key = (key ^ word ^ key >> 29) * 0xbf58476d1ce4e5b9ull; };
+  mix(reinterpret_cast<uint64_t>(to));
+  mix(static_cast<uint64_t>(dtype));
+  for (int64_t n : shape) mix(static_cast<uint64_t>(n));
+  if (known.size() > 4096) known.clear();
+  auto [at, missing] = known.try_emplace(key);
+  Known& k = at->second;
+  if (missing || k.from != from || k.to != to || k.dtype != dtype || !(k.shape == shape))
+    k = {from, to, shape, dtype, worked_out(from, to, shape, dtype)};
+  return k.answer;
 }
 
 Moving start(const Collective& c, const Tensor& part, const Dims& shape, const Tensor& into) {

@@ -2,11 +2,12 @@
 #include "base/error.h"
 #include "op/math.h"
 #include "op/rules.h"
+#include "op/split_form.h"
 #include "ops/linalg/products.h"
 
 namespace hw {
 
-static const Op mm_op{"mm"}, bmm_op{"bmm"}, linear_op{"linear"};
+static const Op mm_op{"mm"}, bmm_op{"bmm"}, batches_op{"_bmm_batches"}, linear_op{"linear"};
 
 /// x with its batch axes expanded to `batch` and flattened into one.
 static Tensor as_batch(const Tensor& x, const Dims& batch, int64_t flat) {
@@ -22,6 +23,16 @@ static Tensor batched(const Tensor& a, const Tensor& b) {
   Dims a_batch(std::span<const int64_t>(a.shape().data(), a.shape().size() - 2));
   Dims b_batch(std::span<const int64_t>(b.shape().data(), b.shape().size() - 2));
   Dims batch = broadcast_shapes(a_batch, b_batch);
+  const auto axes = static_cast<int64_t>(batch.size());
+  if (axes > 1 && (split_within(a, 1, a.ndim() - 2) || split_within(b, 1, b.ndim() - 2))) {
+    // One axis made of several is split by the first of them only.
+    auto wide = [&](const Tensor& x) {
+      Dims shape = batch;
+      shape.push_back(x.size(-2)), shape.push_back(x.size(-1));
+      return x.shape() == shape ? x : expand(x, shape);
+    };
+    return batches_op({wide(a), wide(b)});
+  }
   int64_t flat = numel(batch);
   Tensor y = bmm_op({as_batch(a, batch, flat), as_batch(b, batch, flat)});
   if (batch.size() == 1) return y;
