@@ -77,9 +77,10 @@ struct Int8ConvFinisher {
 /// Of 16-bit differences, for every instruction set and all values.
 Int8ConvRoutines int8_conv_routines();
 Int8ConvFinisher int8_conv_finisher();
-/// By AVX-512 VNNI; `emulated`: the same with its instruction in plain code, for tests on other machines.
-Int8ConvRoutines int8_conv_vnni(bool emulated);
-bool has_int8_conv_vnni();
+/// By an instruction that sums four products of bytes in 32 bits: of AVX-512 VNNI, of AVX-VNNI, or in plain code for tests.
+enum class Vnni : int { AVX512, AVX2, Emulated };
+Int8ConvRoutines int8_conv_vnni(Vnni form);
+bool has_int8_conv_vnni(Vnni form);
 /// By AVX2 on bytes that are small for the most part, as they are behind a relu.
 Int8ConvRoutines int8_conv_avx2_bytes();
 bool has_int8_conv_avx2_bytes();

@@ -244,7 +244,8 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
     why_not = "empty";
     return nullptr;
   }
-  if (!p.depthwise && has_int8_conv_vnni()) return int8_conv_kernel(p, nullptr, int8_conv_vnni(false));
+  for (Vnni form : {Vnni::AVX512, Vnni::AVX2})
+    if (!p.depthwise && has_int8_conv_vnni(form)) return int8_conv_kernel(p, nullptr, int8_conv_vnni(form));
   const Int8ConvRoutines bytes = int8_conv_avx2_bytes();
   const bool fits = has_int8_conv_avx2_bytes() && !p.depthwise && !p.is_signed && p.images.block_in > 1;
   return int8_conv_kernel(p, fits ? &bytes : nullptr, int8_conv_routines());

@@ -1,4 +1,4 @@
-// Convolutions of bytes by AVX-512 VNNI: an instruction sums four products of unsigned by signed bytes in 32 bits. Signed bytes count from
+// Convolutions of bytes by AVX-512 VNNI and AVX-VNNI: an instruction sums four products of unsigned by signed bytes in 32 bits. Signed bytes count from
 // 128, and what the zero point adds is taken off by the caller.
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,8 @@ namespace hw {
 
 namespace {
 
-constexpr int kPoints = 14;  // by two vectors: 28 sums, two rows of the weight, one of x
+constexpr int kPoints = 14;    // by two vectors: 28 sums, two rows of the weight, one of x
+constexpr int kVexPoints = 6;  // 12 sums
 
 /// A pixel's channels from its blocks.
 template <int64_t Block>
@@ -101,8 +102,8 @@ HW_VNNI void sum_points(const Int8Sums& s) {
       __m512i row[V];
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v)
-        row[v] = _mm512_inserti64x4(
-            _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * v * s.w_step))),
+        row[v] = _mm512_maskz_inserti64x4(
+            0xff, _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * v * s.w_step))),
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + (2 * v + 1) * s.w_step)), 1);
 #pragma GCC unroll 16
       for (int t = 0; t < T; ++t) {
@@ -141,16 +142,65 @@ void sum_vectors(const Int8Sums& s) {
 }
 
 void sum_up(const Int8Sums& s) { return s.columns > 2 * kInt8Chunk ? sum_vectors<2>(s) : sum_vectors<1>(s); }
+
+#define HW_AVX_VNNI __attribute__((target("avx2,avxvnni")))  // NOLINT(cppcoreguidelines-macro-usage)
+
+/// Points by two chunks of channels.
+template <int T>
+HW_AVX_VNNI void sum_points_vex(const Int8Sums& s) {
+  __m256i sum[T][2];
+  const uint8_t* x[T];
+#pragma GCC unroll 8
+  for (int t = 0; t < T; ++t) {
+    x[t] = static_cast<const uint8_t*>(s.x[t]);
+    sum[t][0] = sum[t][1] = _mm256_setzero_si256();
+  }
+  const int8_t* w = s.w;
+  for (int64_t k = 0; k < s.num_taps; ++k)
+    for (int64_t at = s.taps[k], end = at + s.quads * kInt8Quad; at < end; at += kInt8Quad) {
+      const __m256i w0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w)),
+                    w1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + s.w_step));
+#pragma GCC unroll 8
+      for (int t = 0; t < T; ++t) {
+        int32_t quad;
+        std::memcpy(&quad, x[t] + at, sizeof quad);
+        const __m256i left = _mm256_set1_epi32(quad);
+        sum[t][0] = _mm256_dpbusd_avx_epi32(sum[t][0], left, w0);
+        sum[t][1] = _mm256_dpbusd_avx_epi32(sum[t][1], left, w1);
+      }
+      w += kInt8Chunk * kInt8Quad;
+    }
+#pragma GCC unroll 8
+  for (int t = 0; t < T; ++t)
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(s.sums + (t * 2 + v) * kInt8Chunk), sum[t][v]);
+}
+
+void sum_up_vex(const Int8Sums& s) {
+  switch (s.points) {
+    case 1: return sum_points_vex<1>(s);
+    case 2: return sum_points_vex<2>(s);
+    case 3: return sum_points_vex<3>(s);
+    case 4: return sum_points_vex<4>(s);
+    case 5: return sum_points_vex<5>(s);
+    default: return sum_points_vex<kVexPoints>(s);
+  }
+}
 #else
 void sum_up(const Int8Sums& s) { sum_up_emulated(s); }
+void sum_up_vex(const Int8Sums& s) { sum_up_emulated(s); }
 #endif
 
 }  // namespace
 
-bool has_int8_conv_vnni() { return isa() == Isa::AVX512 && has_avx512_vnni(); }
+bool has_int8_conv_vnni(Vnni form) {
+  return form == Vnni::AVX512 ? has_avx512_vnni() : form == Vnni::AVX2 ? has_avx_vnni() : true;
+}
 
-Int8ConvRoutines int8_conv_vnni(bool emulated) {
-  return {write, emulated ? sum_up_emulated : sum_up, kPoints, kInt8MostColumns, 1, true, true};
+Int8ConvRoutines int8_conv_vnni(Vnni form) {
+  if (form == Vnni::AVX2) return {write, sum_up_vex, kVexPoints, 2 * kInt8Chunk, 1, true, true};
+  return {write, form == Vnni::Emulated ? sum_up_emulated : sum_up, kPoints, kInt8MostColumns, 1, true, true};
 }
 
 }  // namespace hw
