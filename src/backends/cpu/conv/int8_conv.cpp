@@ -52,8 +52,7 @@ void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to) {
 }
 
 template <class Out>
-int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t at,
-                     void* y) {
+int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t at) {
   const int64_t channel = tile.channel + column;
   for (int64_t i = 0; i < tile.points * kInt8Chunk; ++i) {
     const int64_t t = i / kInt8Chunk, c = i % kInt8Chunk, to = at + t * p.images.block_out + c;
@@ -67,11 +66,12 @@ int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile&
       v = v + static_cast<float>(q - f.residual_zero) * f.residual_scale;
     }
     if (p.has_range) v = std::min(std::max(v, p.low), p.high);
+    if (f.floats) f.floats[to] = v;
     if constexpr (!std::is_same_v<Out, float>) {
       const Int8Finish& n = f.number;
       v = std::min(n.high, std::max(n.low, std::nearbyint(v / n.out_scale) + n.zero));
     }
-    static_cast<Out*>(y)[to] = static_cast<Out>(v);
+    static_cast<Out*>(f.y)[to] = static_cast<Out>(v);
   }
   return kInt8Chunk;
 }
@@ -264,8 +264,7 @@ HWY_INLINE void store_bytes(D d, hn::VFromD<D> v, const Int8Finish& n, const Ste
 
 /// Some points of as many channels as D has lanes, or of a chunk. R: of the residual, void where there is none.
 template <class D, class R, class Out>
-void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to,
-                   void* y) {
+void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
   const D d;
   const hn::RebindToSigned<D> wide;
   constexpr auto kLanesOf = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -287,47 +286,46 @@ void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& t
         v = hn::Add(v, bytes_at<R>(d, f.residual, at, f.residual_zero, f.residual_scale));
       if constexpr (std::is_same_v<Out, float>) {
         if (p.has_range) v = hn::Min(hn::Max(v, low), high);
-        hn::StoreU(v, d, static_cast<float*>(y) + at);
+        hn::StoreU(v, d, static_cast<float*>(f.y) + at);
       } else {
-        store_bytes(d, v, f.number, steps, static_cast<Out*>(y) + at);
+        if (f.floats) hn::StoreU(p.has_range ? hn::Min(hn::Max(v, low), high) : v, d, f.floats + at);
+        store_bytes(d, v, f.number, steps, static_cast<Out*>(f.y) + at);
       }
     }
   }
 }
 
 template <class D, class Out>
-void finish_columns(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to,
-                    void* y) {
+void finish_columns(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
   const auto run = !f.residual                ? finish_points<D, void, Out>
                    : p.residual == DType::F32 ? finish_points<D, float, Out>
                    : p.residual == DType::I8  ? finish_points<D, int8_t, Out>
                                               : finish_points<D, uint8_t, Out>;
-  run(p, f, tile, column, to, y);
+  run(p, f, tile, column, to);
 }
 
 /// One chunk, or two where they lie in one block and one vector.
 template <class Out>
-int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to,
-                     void* y) {
+int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
 #if HWY_TARGET == HWY_AVX3
   if (p.images.block_out == 16 && column + 16 <= tile.columns && (tile.channel + column) % 16 == 0) {
-    finish_columns<Sixteen, Out>(p, f, tile, column, to, y);
+    finish_columns<Sixteen, Out>(p, f, tile, column, to);
     return 16;
   }
 #endif
-  finish_columns<Eight, Out>(p, f, tile, column, to, y);
+  finish_columns<Eight, Out>(p, f, tile, column, to);
   return kInt8Chunk;
 }
 #endif
 
-void finish(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, void* y) {
+void finish(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile) {
   const int64_t block = p.images.block_out, plane = p.geometry().out_size();
   const auto run = p.out == DType::F32  ? finish_chunk<float>
                    : p.out == DType::I8 ? finish_chunk<int8_t>
                                         : finish_chunk<uint8_t>;
   for (int64_t c = 0; c < tile.columns && tile.channel + c < p.geometry().out_channels;) {
     const int64_t o = tile.channel + c;
-    c += run(p, f, tile, c, tile.base + (o / block * plane + tile.at) * block + o % block, y);
+    c += run(p, f, tile, c, tile.base + (o / block * plane + tile.at) * block + o % block);
   }
 }
 

@@ -68,7 +68,7 @@ struct Int8ConvRoutines {
 };
 
 struct Int8ConvFinisher {
-  void (*finish)(const Int8Conv& conv, const Int8ConvFinish& finish, const Int8Tile& tile, void* y);
+  void (*finish)(const Int8Conv& conv, const Int8ConvFinish& finish, const Int8Tile& tile);
   /// Depthwise: 16 channels of some points.
   void (*depthwise)(const Int8Sums& sums);
   int64_t depthwise_points = 4;  // at most

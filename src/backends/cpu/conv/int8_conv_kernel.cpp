@@ -1,4 +1,4 @@
-// _conv2d_int8: how output rows and channels are cut for the caches and the thread team.
+// _conv2d_int8 and _conv2d_int8_both: how output rows and channels are cut for the caches and the thread team.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -187,7 +187,7 @@ class Int8ConvKernel final : public Kernel {
       (p.depthwise ? finisher_.depthwise : by.sum_up)(s);
       if (by.add_rest) add_rests(band, s, pixels);
       tile.at = band.first * g.out[2] + t, tile.points = s.points;
-      finisher_.finish(p, launch.finish, tile, launch.args.outputs[0]);
+      finisher_.finish(p, launch.finish, tile);
     }
   }
 
@@ -252,6 +252,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
 }
 
 const RegisterKernel entry({"_conv2d_int8", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel both({"_conv2d_int8_both", "simd", DeviceType::CPU, 10, &prepare});
 
 }  // namespace
 

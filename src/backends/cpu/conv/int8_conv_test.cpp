@@ -21,6 +21,7 @@ struct Case {
   DType x = DType::U8, y = DType::F32, residual = DType::Bool;  // Bool: none
   bool zero = true, offset = true;
   const char* activation = "none";
+  bool both = false;  // floats beside bytes
 };
 
 Buffer bytes_of(int64_t count, unsigned seed) {
@@ -46,7 +47,7 @@ testing::Comparison comparison(const Case& c) {
   const bool steps = c.residual == DType::U8 || c.residual == DType::I8, quantised = c.y != DType::F32;
   const TensorSpec rest = c.residual == DType::Bool ? none : spec(c.residual, y);
   testing::Comparison made{
-      "_conv2d_int8",
+      c.both ? "_conv2d_int8_both" : "_conv2d_int8",
       {spec(c.x, x), w, spec(DType::F32, {c.out}), c.zero ? spec(c.x, {}) : none,
        c.offset ? spec(DType::F32, {c.out}) : none, rest, steps ? one : none, steps ? spec(c.residual, {}) : none,
        quantised ? one : none, quantised ? spec(c.y, {}) : none},
@@ -54,6 +55,7 @@ testing::Comparison comparison(const Case& c) {
       {AttrValue(c.out), Dims{c.kernel}, Dims{c.stride}, Dims{c.padding}, Dims{c.dilation}, AttrValue(c.activation),
        AttrValue(c.block_out), AttrValue(-1000.0), AttrValue(2500.0)},
       {}};
+  if (c.both) made.outputs.insert(made.outputs.begin(), spec(DType::F32, y));
   made.fixed.emplace_back(0, bytes_of(made.inputs[0].numel(), 1));
   // Weights of channels that are not there are zero, as they are packed.
   Buffer weight = bytes_of(w.numel(), 2);
@@ -128,6 +130,18 @@ TEST(Int8Conv, DTypesAndWhatFollows) {
           Case c;
           c.x = x, c.y = y, c.residual = residual, c.activation = activation;
           c.zero = residual != DType::U8, c.offset = residual != DType::F32;
+          EXPECT_GT(compare(c), 0);
+        }
+}
+
+TEST(Int8Conv, FloatsBesideBytes) {
+  for (DType y : {DType::U8, DType::I8})
+    for (DType residual : {DType::Bool, DType::F32, DType::U8})
+      for (const char* activation : {"none", "relu", "clamp"})
+        for (int64_t block : {8, 16}) {
+          Case c;
+          c.both = true, c.y = y, c.residual = residual, c.activation = activation;
+          c.in = c.out = 32, c.block_in = c.block_out = block;
           EXPECT_GT(compare(c), 0);
         }
 }

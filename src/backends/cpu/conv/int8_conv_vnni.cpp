@@ -15,6 +15,7 @@ namespace hw {
 namespace {
 
 constexpr int kPoints = 14;    // by two vectors: 28 sums, two rows of the weight, one of x
+constexpr int kAhead = 1024;   // bytes of a chunk of weights that are asked for ahead: large ones come from beyond L2
 constexpr int kVexPoints = 6;  // 12 sums
 
 /// A pixel's channels from its blocks.
@@ -103,7 +104,7 @@ HW_VNNI void sum_points(const Int8Sums& s) {
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v)
         row[v] = _mm512_maskz_inserti64x4(
-            0xff, _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * v * s.w_step))),
+            0xff, _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * v * s.w_step))),
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + (2 * v + 1) * s.w_step)), 1);
 #pragma GCC unroll 16
       for (int t = 0; t < T; ++t) {
@@ -113,6 +114,8 @@ HW_VNNI void sum_points(const Int8Sums& s) {
 #pragma GCC unroll 2
         for (int v = 0; v < V; ++v) sum[t][v] = _mm512_dpbusd_epi32(sum[t][v], left, row[v]);
       }
+#pragma GCC unroll 4
+      for (int v = 0; v < 2 * V; ++v) _mm_prefetch(w + v * s.w_step + kAhead, _MM_HINT_T0);
       w += kInt8Chunk * kInt8Quad;
     }
 #pragma GCC unroll 16
