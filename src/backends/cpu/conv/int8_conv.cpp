@@ -229,14 +229,6 @@ HWY_INLINE void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to
 using Eight = hn::CappedTag<float, 8>;
 using Sixteen = hn::CappedTag<float, 16>;
 
-template <class T, class D>
-HWY_INLINE hn::VFromD<D> bytes_at(D d, const void* data, int64_t at, int32_t zero, float scale) {
-  const hn::RebindToSigned<D> wide;
-  const hn::Rebind<T, D> narrow;
-  const auto q = hn::Sub(hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const T*>(data) + at)), hn::Set(wide, zero));
-  return hn::Mul(hn::ConvertTo(d, q), hn::Set(d, scale));
-}
-
 /// Results are limited once, after the division: it keeps order, so that limits of relu and clamp are divided too. And before they are
 /// rounded: the same integer, since a byte's bounds are integers.
 struct Steps {
@@ -249,58 +241,112 @@ Steps steps_of(const Int8Conv& p, const Int8Finish& n) {
   return {std::min(s.high, std::max(s.low, low)), std::max(s.low, std::min(s.high, high))};
 }
 
-/// A float of 2^23 and more has no fraction, so that the sum rounds to even, and its low bits are the integer.
-template <class T, class D>
-HWY_INLINE void store_bytes(D d, hn::VFromD<D> v, const Int8Finish& n, const Steps& s, T* y) {
-  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23
-  constexpr int32_t kBits = 0x4b400000;
-  const hn::RebindToSigned<D> wide;
-  const auto steps = hn::Min(hn::Max(hn::Div(v, hn::Set(d, n.out_scale)), hn::Set(d, s.low)), hn::Set(d, s.high));
-  const auto whole = hn::Sub(hn::BitCast(wide, hn::Add(steps, hn::Set(d, kWhole))),
-                             hn::Set(wide, kBits - static_cast<int32_t>(n.zero)));
-  const hn::Rebind<T, D> bytes;
-  hn::StoreU(hn::DemoteTo(bytes, whole), bytes, y);
-}
+/// Divides, limits, rounds. A float of 2^23 and more has no fraction, so that the sum rounds to even, and its low bits are the integer.
+template <class D, class T>
+class Quantizer {
+ public:
+  Quantizer(const Int8Conv& p, const Int8Finish& n) {
+    const Steps s = steps_of(p, n);
+    scale_ = hn::Set(D(), n.out_scale), low_ = hn::Set(D(), s.low), high_ = hn::Set(D(), s.high);
+    zero_ = hn::Set(Wide(), kBits - static_cast<int32_t>(n.zero));
+  }
+  HWY_INLINE void store(hn::VFromD<D> v, T* y) const {
+    const D d;
+    const auto steps = hn::Min(hn::Max(hn::Div(v, scale_), low_), high_);
+    const auto whole = hn::Sub(hn::BitCast(Wide(), hn::Add(steps, hn::Set(d, kWhole))), zero_);
+    const hn::Rebind<T, D> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, whole), bytes, y);
+  }
 
-/// Some points of as many channels as D has lanes, or of a chunk. R: of the residual, void where there is none.
-template <class D, class R, class Out>
+ private:
+  using Wide = hn::RebindToSigned<D>;
+  static constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23
+  static constexpr int32_t kBits = 0x4b400000;
+  hn::VFromD<D> scale_, low_, high_;
+  hn::VFromD<Wide> zero_;
+};
+
+/// What is added to results: nothing where R is void.
+template <class D, class R>
+class Residual {
+ public:
+  Residual(const Int8ConvFinish& f, int64_t at) : data_(static_cast<const R*>(f.residual) + at) {
+    scale_ = hn::Set(D(), f.residual_scale), zero_ = hn::Set(hn::RebindToSigned<D>(), f.residual_zero);
+  }
+  HWY_INLINE hn::VFromD<D> added(hn::VFromD<D> v, int64_t at) const {
+    const D d;
+    if constexpr (std::is_same_v<R, float>) {
+      return hn::Add(v, hn::LoadU(d, data_ + at));
+    } else {
+      const hn::Rebind<R, D> narrow;
+      const auto q = hn::Sub(hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(narrow, data_ + at)), zero_);
+      return hn::Add(v, hn::Mul(hn::ConvertTo(d, q), scale_));
+    }
+  }
+
+ private:
+  const R* data_;
+  hn::VFromD<D> scale_;
+  hn::VFromD<hn::RebindToSigned<D> > zero_;
+};
+template <class D>
+class Residual<D, void> {
+ public:
+  Residual(const Int8ConvFinish&, int64_t) {}
+  HWY_INLINE hn::VFromD<D> added(hn::VFromD<D> v, int64_t) const { return v; }
+};
+template <class D>
+class Quantizer<D, float> {
+ public:
+  Quantizer(const Int8Conv&, const Int8Finish&) {}
+  HWY_INLINE void store(hn::VFromD<D> v, float* y) const { hn::StoreU(v, D(), y); }
+};
+
+/// Some points of as many channels as D has lanes, or of a chunk. R: of the residual, void where there is none. Floats: they are kept
+/// beside bytes. What stays the same is held in registers: a store of bytes could be to anything, for all that the compiler knows.
+template <class D, class R, class Out, bool Floats>
 void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
   const D d;
   const hn::RebindToSigned<D> wide;
   constexpr auto kLanesOf = static_cast<int64_t>(hn::MaxLanes(D()));
-  const int64_t block = p.images.block_out, channel = tile.channel + column, step = tile.columns;
-  const auto low = hn::Set(d, p.low), high = hn::Set(d, p.high);
-  const Steps steps = f.number.out_scale != 0 ? steps_of(p, f.number) : Steps{};
+  constexpr bool kLimited = Floats || std::is_same_v<Out, float>;
+  const int64_t block = p.images.block_out, step = tile.columns, end = tile.points * block;
+  const auto low = hn::Set(d, p.has_range ? p.low : -INFINITY), high = hn::Set(d, p.has_range ? p.high : INFINITY);
+  const Quantizer<D, Out> quantizer(p, f.number);
+  const bool has_offset = f.number.offset != nullptr;
   for (int64_t c = 0; c < std::max(kInt8Chunk, kLanesOf); c += kLanesOf) {
-    const auto scale = hn::LoadU(d, f.number.scale + channel + c);
-    const auto offset = f.number.offset ? hn::LoadU(d, f.number.offset + channel + c) : hn::Zero(d);
+    const int64_t channel = tile.channel + column + c;
+    const Residual<D, R> residual(f, to + c);
+    const auto scale = hn::LoadU(d, f.number.scale + channel);
+    const auto offset = has_offset ? hn::LoadU(d, f.number.offset + channel) : hn::Zero(d);
     const auto shift = tile.shift ? hn::LoadU(wide, tile.shift + column + c) : hn::Zero(wide);
-    const int32_t* sums = tile.sums + column + c;
-    int64_t at = to + c;
-    for (int64_t t = 0; t < tile.points; ++t, at += block, sums += step) {
+    const int32_t* HWY_RESTRICT sums = tile.sums + column + c;
+    float* floats = Floats ? f.floats + to + c : nullptr;
+    Out* y = static_cast<Out*>(f.y) + to + c;
+    for (int64_t at = 0; at < end; at += block, sums += step) {
       auto v = hn::Mul(hn::ConvertTo(d, hn::Sub(hn::LoadU(wide, sums), shift)), scale);
-      if (f.number.offset) v = hn::Add(v, offset);
-      if constexpr (std::is_same_v<R, float>)
-        v = hn::Add(v, hn::LoadU(d, static_cast<const float*>(f.residual) + at));
-      else if constexpr (!std::is_void_v<R>)
-        v = hn::Add(v, bytes_at<R>(d, f.residual, at, f.residual_zero, f.residual_scale));
-      if constexpr (std::is_same_v<Out, float>) {
-        if (p.has_range) v = hn::Min(hn::Max(v, low), high);
-        hn::StoreU(v, d, static_cast<float*>(f.y) + at);
-      } else {
-        if (f.floats) hn::StoreU(p.has_range ? hn::Min(hn::Max(v, low), high) : v, d, f.floats + at);
-        store_bytes(d, v, f.number, steps, static_cast<Out*>(f.y) + at);
-      }
+      if (has_offset) v = hn::Add(v, offset);
+      v = residual.added(v, at);
+      if constexpr (kLimited) v = hn::Min(hn::Max(v, low), high);
+      if constexpr (Floats) hn::StoreU(v, d, floats + at);
+      quantizer.store(v, y + at);
     }
   }
 }
 
+template <class D, class R, class Out>
+void finish_with(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
+  if constexpr (!std::is_same_v<Out, float>)
+    if (f.floats) return finish_points<D, R, Out, true>(p, f, tile, column, to);
+  finish_points<D, R, Out, false>(p, f, tile, column, to);
+}
+
 template <class D, class Out>
 void finish_columns(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
-  const auto run = !f.residual                ? finish_points<D, void, Out>
-                   : p.residual == DType::F32 ? finish_points<D, float, Out>
-                   : p.residual == DType::I8  ? finish_points<D, int8_t, Out>
-                                              : finish_points<D, uint8_t, Out>;
+  const auto run = !f.residual                ? finish_with<D, void, Out>
+                   : p.residual == DType::F32 ? finish_with<D, float, Out>
+                   : p.residual == DType::I8  ? finish_with<D, int8_t, Out>
+                                              : finish_with<D, uint8_t, Out>;
   run(p, f, tile, column, to);
 }
 
