@@ -4,8 +4,8 @@
 source "$(dirname "$0")/paths.sh"
 
 steps=(           # name       what it runs
-  "setup          scripts/setup.sh"
-  "build          scripts/build.sh"
+  "setup          setup"
+  "build          build"
   "layers         $python tools/check_layers.py"
   "size           $python tools/check_size.py"
   "names          $python tools/check_names.py"
@@ -23,6 +23,20 @@ steps=(           # name       what it runs
   "pytest         $python -m pytest -n 2 --dist worksteal"
 )
 
+# Setting up for the build and the checks; what the tests need besides, torch above all, comes while the compiler runs.
+setup() {
+  HEADWATER_EXTRAS=lint scripts/setup.sh
+}
+
+build() {
+  local status=0
+  [ -z "$sets_up" ] || scripts/setup.sh >"$log.setup" 2>&1 &
+  scripts/build.sh || status=$?
+  wait $! || status=$?
+  cat "$log.setup" 2>/dev/null || true
+  return $status
+}
+
 clang_format() {
   git ls-files '*.h' '*.cpp' | xargs "$venv/bin/clang-format" --dry-run -Werror
 }
@@ -36,8 +50,10 @@ for wanted in "$@"; do
   grep -qx -- "$wanted" <<<"$names" || die "no step '$wanted'; there are: $(echo $names)"
 done
 
+sets_up=''
+case " $* " in '  ' | *' setup '*) sets_up=yes ;; esac
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.setup"' EXIT
 summary=() pytest_line='' began=$SECONDS
 for step in "${steps[@]}"; do
   read -r name command <<<"$step"

@@ -1,7 +1,8 @@
 """Runs clang-tidy over the C++ sources; files that were clean before and did not change are not looked at again.
 
 What was clean is known by content, configuration and the tool's version, in the user's cache folder; so a fresh clone
-profits from the last run.
+profits from the last run. Files of one folder are looked at together, as one source that includes them: most of the time goes into
+the headers that they share. Where that does not compile, or something is found, each is looked at by itself, and that counts.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +26,16 @@ import tree
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headwater/clang-tidy"
 PROGRAM = Path(sysconfig.get_path("scripts")) / "clang-tidy"
+TOGETHER = 8  # files
+
+# Names that a source has to itself: what it declares in an unnamed namespace, and static ones.
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
+DECLARED = re.compile(
+    r"^(?:template <[^>]*>\s*)?(?:(?:struct|class|enum class|enum|union) (\w+)"
+    r"|[A-Za-z_][\w:<>,&*\[\]. ]*?[ &*](\w+)(?:\(|\{| = |\[|;)|using (\w+) = )",
+    re.M,
+)
+STATIC = re.compile(r"^static [\w:<>,&*\[\]. ]*?[ &*](\w+)(?:\(|\{| = |\[|;)", re.M)
 
 
 @dataclass
@@ -80,13 +94,58 @@ def defines(root: Path) -> dict[str, list[str]]:
     }
 
 
-def tidy(unit: Unit, arguments: list[str]) -> str:
-    """What clang-tidy says about one unit; empty when it is clean."""
-    header = f"--header-filter=/{unit.path.stem}\\.h$"
-    language = ["-xc++"] if unit.path.suffix == ".h" else []
-    command = [str(PROGRAM), "--quiet", header, str(unit.path), "--", *language, *arguments]
+def own_names(path: Path) -> set[str]:
+    text = path.read_text()
+    found = {name for part in UNNAMED.findall(text) for names in DECLARED.findall(part) for name in names if name}
+    return found.union(STATIC.findall(text)) - {"operator"}
+
+
+def includes(paths: list[Path]) -> str:
+    """The text of a source that includes them all; a name that several have to themselves is another one in each."""
+    count = Counter(name for path in paths for name in own_names(path))
+    several = sorted(name for name, times in count.items() if times > 1)
+    text = ""
+    for i, path in enumerate(paths):
+        before = "".join(f"#define {name} {name}{i}\n" for name in several)
+        text += before + f'#include "{path}"\n' + "".join(f"#undef {name}\n" for name in several)
+    return text
+
+
+def run(path: Path, stems: list[str], suffix: str, arguments: list[str]) -> str:
+    """What clang-tidy says; empty when nothing is to be said."""
+    command = [str(PROGRAM), "--quiet", f"--config-file={tree.ROOT}/.clang-tidy"]
+    command += [f"--header-filter=/({'|'.join(map(re.escape, stems))})\\.{suffix}$", str(path), "--", *arguments]
     result = subprocess.run(command, capture_output=True, text=True)
     return result.stdout + result.stderr if result.returncode else ""
+
+
+def tidy(unit: Unit, arguments: list[str]) -> str:
+    """What clang-tidy says about one unit; empty when it is clean."""
+    language = ["-xc++"] if unit.path.suffix == ".h" else []
+    return run(unit.path, [unit.path.stem], "h", [*language, *arguments])
+
+
+def tidy_together(batch: list[Unit], arguments: list[str]) -> list[str]:
+    """What clang-tidy says about each unit of a folder."""
+    if len(batch) > 1:
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp") as file:
+            file.write(includes([unit.path for unit in batch]))
+            file.flush()
+            if not run(Path(file.name), [unit.path.stem for unit in batch], "(h|cpp)", arguments):
+                return [""] * len(batch)
+    return [tidy(unit, arguments) for unit in batch]
+
+
+def batches(stale: list[Unit], defined: dict[str, list[str]]) -> list[tuple[list[Unit], list[str]]]:
+    """Units of one folder and kind, compiled with the same definitions, and these."""
+    alike: defaultdict[tuple[Path, str, tuple[str, ...]], list[Unit]] = defaultdict(list)
+    for unit in stale:
+        alike[unit.path.parent, unit.path.suffix, tuple(defined.get(str(unit.path), []))].append(unit)
+    return [
+        (found[i : i + TOGETHER], list(words))
+        for (_, _, words), found in alike.items()
+        for i in range(0, len(found), TOGETHER)
+    ]
 
 
 def main() -> int:
@@ -98,8 +157,9 @@ def main() -> int:
     arguments, defined = flags(tree.ROOT), defines(tree.ROOT)
     dirty = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = pool.map(lambda unit: tidy(unit, arguments + defined.get(str(unit.path), [])), stale)
-        for unit, text in zip(stale, said):
+        work = batches(stale, defined)
+        said = pool.map(lambda batch: tidy_together(batch[0], arguments + batch[1]), work)
+        for unit, text in ((u, t) for (found, _), texts in zip(work, said) for u, t in zip(found, texts)):
             if text:
                 dirty += 1
                 print(text)

@@ -21,15 +21,7 @@ NETWORKS = {
     "gpt2": ("gpt2", "gpt2", lambda: [hw.randint(0, 50257, (2, 32))]),
 }
 QUICK = ("mlp", "resnet18", "mobilenet_v2")
-MISSED = {"inference": "resnet50", "training": "dlrm"}  # 11 % above at these sizes, on AVX2
-
-
-def cases(kind):
-    for name in NETWORKS:
-        marks = [] if name in QUICK else [pytest.mark.slow]
-        if MISSED[kind] == name:
-            marks.append(pytest.mark.xfail(reason="the placement leaves gaps"))
-        yield pytest.param(name, marks=marks)
+CASES = [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in NETWORKS]
 
 
 def made(name):
@@ -44,7 +36,7 @@ def check(run):
         assert bound > 0 and program.arena_bytes <= 1.03 * bound, f"{program.arena_bytes} bytes, alive at once {bound}"
 
 
-@pytest.mark.parametrize("name", list(cases("inference")))
+@pytest.mark.parametrize("name", CASES)
 def test_inference(name, monkeypatch):
     monkeypatch.setenv("HEADWATER_VERIFY", "0")
     model, inputs = made(name)
@@ -54,7 +46,7 @@ def test_inference(name, monkeypatch):
     check(run)
 
 
-@pytest.mark.parametrize("name", list(cases("training")))
+@pytest.mark.parametrize("name", CASES)
 def test_training_step(name, monkeypatch):
     monkeypatch.setenv("HEADWATER_VERIFY", "0")
     model, inputs = made(name)

@@ -155,16 +155,17 @@ def test_streams_are_split_by_worker_info():
 
 
 def test_out_of_order():
-    third = multiprocessing.get_context("fork").Event()
+    received = multiprocessing.get_context("fork").Event()
 
     class Slow(Squares):
         def __getitem__(self, i):
-            if i == 3:
-                third.set()  # this worker has sent 1
-            assert i != 0 or third.wait(60)
+            assert i != 0 or received.wait(60)  # until another batch has come first
             return i
 
-    got = list(DataLoader(Slow(6), 1, num_workers=2, in_order=False, collate_fn=sum, multiprocessing_context="fork"))
+    got = []
+    for batch in DataLoader(Slow(6), 1, num_workers=2, in_order=False, collate_fn=sum, multiprocessing_context="fork"):
+        got.append(batch)
+        received.set()
     assert sorted(got) == list(range(6))
     assert got[0] != 0
 

@@ -21,7 +21,7 @@ struct Placement {
   std::string_view heuristic;    // the one that won
 };
 
-/// Tries several orders of first-fit and best-fit and keeps the smallest arena.
+/// Tries several orders of first-fit and best-fit, walks on from the best of them, and keeps the smallest arena.
 Placement place_blocks(std::span<const Block> blocks);
 
 }  // namespace hw
