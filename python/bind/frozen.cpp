@@ -122,8 +122,9 @@ void bind_freezer(nb::module_& m) {
       .def("in_integers",
            [](Freezer& f) {
              const FrozenModel& m = f.model();
-             return std::any_of(m.forms.back().plan.steps.begin(), m.forms.back().plan.steps.end(),
-                                [](const PlanStep& s) { return s.op == "_linear_int8" || s.op == "_conv2d_int8"; });
+             return std::any_of(
+                 m.forms.back().plan.steps.begin(), m.forms.back().plan.steps.end(),
+                 [](const PlanStep& s) { return s.op == "_linear_int8" || s.op.starts_with("_conv2d_int8"); });
            })
       .def("note", [](Freezer& f, std::string key, std::string value) { f.note(std::move(key), std::move(value)); })
       .def("save", [](Freezer& f, const std::string& path) { save_frozen(f.model(), path); })

@@ -91,7 +91,7 @@ std::string_view isa_name(Isa i) {
 
 namespace {
 struct Features {
-  bool avx512_bf16 = false, avx512_vnni = false, amx_bf16 = false;
+  bool avx512_bf16 = false, avx512_vnni = false, avx_vnni = false, amx_bf16 = false;
 };
 }  // namespace
 
@@ -110,9 +110,13 @@ static Features detect_features() {
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
   const unsigned leaves = a;
-  f.avx512_vnni = c & (1u << 11);
+  const bool vnni = flag_int("HEADWATER_VNNI", 1) != 0;
+  f.avx512_vnni = vnni && (c & (1u << 11));
   f.amx_bf16 = (d & (1u << 22)) && (d & (1u << 24)) && os_saves_tiles();
-  if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) f.avx512_bf16 = a & (1u << 5);
+  if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) {
+    f.avx512_bf16 = a & (1u << 5);
+    f.avx_vnni = vnni && (a & (1u << 4));
+  }
   return f;
 }
 #else
@@ -126,6 +130,7 @@ static const Features& features() {
 
 bool has_avx512_bf16() { return isa() == Isa::AVX512 && features().avx512_bf16; }
 bool has_avx512_vnni() { return isa() == Isa::AVX512 && features().avx512_vnni; }
+bool has_avx_vnni() { return isa() == Isa::AVX2 && features().avx_vnni; }
 bool has_amx_bf16() { return isa() == Isa::AVX512 && features().amx_bf16; }
 
 }  // namespace hw

@@ -14,7 +14,9 @@ Isa isa_found();
 void set_isa(Isa isa);  // for tests: takes effect for kernels prepared from now on
 std::string_view isa_name(Isa isa);
 bool has_avx512_bf16();
+/// HEADWATER_VNNI=0: as if the processor had neither form of it.
 bool has_avx512_vnni();
+bool has_avx_vnni();  // on vectors of 256 bits, at AVX2
 bool has_amx_bf16();
 
 }  // namespace hw

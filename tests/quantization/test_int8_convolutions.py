@@ -45,7 +45,9 @@ def test_as_the_floats_and_fused_bit_for_bit(monkeypatch: pytest.MonkeyPatch) ->
     with hw.no_grad():
         plain = net(x).numpy()
     y, ops = compiled(net, x)
-    assert ops.count("_conv2d_int8") == 5 and not {"convolution", "_conv2d_packed", "relu", "add", "dequantize_linear"} & set(ops)
+    # Two layers read the stem's output by one scale.
+    assert ops.count("_conv2d_int8") == 5 and ops.count("quantize_linear") == 1
+    assert not {"convolution", "_conv2d_packed", "relu", "add", "dequantize_linear"} & set(ops)
     # A value between two steps may go to either: few elements, by little.
     off = np.abs(y.numpy() - plain)
     assert off.max() < 0.03 * np.abs(plain).max() and (off > 1e-4 * np.abs(plain).max()).mean() < 0.2
@@ -53,6 +55,63 @@ def test_as_the_floats_and_fused_bit_for_bit(monkeypatch: pytest.MonkeyPatch) ->
     apart, more = compiled(net, x)
     assert len(more) > len(ops) and more.count("_conv2d_int8") == 5
     np.testing.assert_array_equal(apart.numpy(), y.numpy())
+
+
+def test_bytes_beside_floats_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum reads the stem's floats, the layer its bytes."""
+    net, x = quantised()
+
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stem, self.first = net.stem, net.first
+
+        def forward(self, x: hw.Tensor) -> hw.Tensor:
+            y = self.stem(x).relu()
+            return self.first(y) + y
+
+    y, ops = compiled(Residual().eval(), x)
+    assert ops.count("_conv2d_int8_both") == ops.count("_conv2d_int8") == ops.count("quantize_linear") == 1
+    monkeypatch.setenv("HEADWATER_PASSES_OFF", "fuse_int8_convolutions")
+    apart, more = compiled(Residual().eval(), x)
+    assert "_conv2d_int8_both" not in more
+    np.testing.assert_array_equal(apart.numpy(), y.numpy())
+
+
+def test_layers_with_other_scales_of_one_image() -> None:
+    """One is written beside the floats, which the other one's bytes are made of."""
+    net, x = quantised()
+    net.down.input_scale = net.down.input_scale * 1.5
+    y, ops = compiled(net, x)
+    assert ops.count("_conv2d_int8") == 4 and ops.count("_conv2d_int8_both") == 1 and ops.count("quantize_linear") == 2
+    with hw.no_grad():
+        np.testing.assert_allclose(y.numpy(), net(x).numpy(), rtol=0, atol=0.03 * y.abs().max().item())
+
+
+def test_a_scale_is_shared_only_where_inputs_are_the_same() -> None:
+    net, _ = quantised()
+    assert net.first.input_scale is net.down.input_scale and net.first.input_zero_point is net.down.input_zero_point
+    scales = [id(layer.input_scale) for layer in (net.stem, net.first, net.depthwise, net.last)]
+    assert len(set(scales)) == 4
+
+
+def test_floats_that_are_read_in_between_stay() -> None:
+    """Bytes beside floats only where nobody reads the floats before their scale is there."""
+    net, x = quantised()
+
+    class Between(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stem, self.first = net.stem, net.first
+
+        def forward(self, x: hw.Tensor) -> hw.Tensor:
+            y = self.stem(x)
+            return self.first(hw.softmax(y, 1) + y)
+
+    y, ops = compiled(Between().eval(), x)
+    assert ops.count("_conv2d_int8") == 2 and "_conv2d_int8_both" not in ops
+    with hw.no_grad():
+        np.testing.assert_allclose(y.numpy(), Between()(x).numpy(), rtol=0, atol=0.03 * y.abs().max().item())
 
 
 def test_channels_that_do_not_divide_stay_in_floats() -> None:

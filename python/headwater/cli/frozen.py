@@ -86,7 +86,7 @@ def _table(model: Any, inputs: list[Any]) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda r: -r["microseconds"])
 
 
-_INTEGERS = ("_linear_int8", "_conv2d_int8")
+_INTEGERS = ("_linear_int8", "_conv2d_int8", "_conv2d_int8_both")
 
 
 def _compared(model: Any, path: str, inputs: list[Any], threads: str, against: str | None, seconds: float) -> list[dict[str, Any]]:

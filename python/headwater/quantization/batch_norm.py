@@ -42,7 +42,17 @@ def pairs(model: Any, inputs: Any = None) -> dict[str, str]:
     return found
 
 
-def _traced(model: Any, inputs: Any, names: dict[int, str]) -> dict[str, str]:
+def same_inputs(model: Any, inputs: Any) -> dict[str, int]:
+    """A number for each module without children that ran once: the same one where a run gave them the very same tensor."""
+    _, taken = _run(model, inputs)
+    names = {id(m): n for n, m in model.named_modules()}
+    numbers: dict[int, int] = {}
+    runs = [id(m) for m, _ in taken]
+    return {names[id(m)]: numbers.setdefault(id(given), len(numbers)) for m, given in taken if runs.count(id(m)) == 1}
+
+
+def _run(model: Any, inputs: Any) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+    """Modules without children, in the order of a run, with what they made and with their first argument."""
     made: list[tuple[Any, Any]] = []  # tensors are kept, so that identities stay unique
     taken: list[tuple[Any, Any]] = []
 
@@ -59,6 +69,11 @@ def _traced(model: Any, inputs: Any, names: dict[int, str]) -> dict[str, str]:
         model.train(was)
         for hook in hooks:
             hook.remove()
+    return made, taken
+
+
+def _traced(model: Any, inputs: Any, names: dict[int, str]) -> dict[str, str]:
+    made, taken = _run(model, inputs)
     found = {}
     for source, out in made:
         users = [m for m, given in taken if given is out]

@@ -35,6 +35,7 @@ class Prepared(nn.Module):
         super().__init__()
         self.layer, self.norm = layer, norm
         self.input_quantizer, self.weight_quantizer, self.output_quantizer = input, weight, output
+        self.input_number: int | None = None  # the same one for layers that were seen to take the same tensor
         self.train(layer.training)
 
     def forward(self, x: hw.Tensor) -> hw.Tensor:
@@ -70,6 +71,8 @@ class _Quantized(nn.Module):
     weight_scale: hw.Tensor
     weight_zero_point: hw.Tensor | None
     bias: hw.Tensor | None
+    input_scale: hw.Tensor
+    input_zero_point: hw.Tensor
 
     def __init__(self, prepared: Prepared) -> None:
         super().__init__()
@@ -100,6 +103,13 @@ class _Quantized(nn.Module):
         self.register_buffer(f"{name}_scale", scale)
         self.register_buffer(f"{name}_zero_point", zero)
         return None if quantizer is None else quantizer.scheme
+
+    def share_input(self, other: _Quantized) -> None:
+        """Takes the other layer's scale and zero point of the input, if they are equal and round alike."""
+        if self.input_scheme is None or self.input_scheme != other.input_scheme:
+            return
+        if self.input_scale.equal(other.input_scale) and self.input_zero_point.equal(other.input_zero_point):
+            self.input_scale, self.input_zero_point = other.input_scale, other.input_zero_point
 
     def forward(self, x: hw.Tensor) -> hw.Tensor:
         y = apply(self, self._rounded(x, "input", self.input_scheme), self.dequantized_weight(), self.bias)

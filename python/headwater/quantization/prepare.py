@@ -8,7 +8,7 @@ from typing import Any
 import headwater as hw
 from headwater import nn
 
-from .batch_norm import pairs
+from .batch_norm import pairs, same_inputs
 from .fake_quantize import is_quantizer
 from .layers import QUANTIZABLE, Prepared, in_float, quantized
 from .presets import Preset
@@ -58,11 +58,13 @@ def _wrap(model: Any, preset: Preset, inputs: Any, skip: Collection[str], train:
     if not targets:
         raise ValueError("the model has no Linear, Conv1d or Conv2d layer to quantise")
     norms = {name: norm for name, norm in pairs(model, inputs).items() if name not in skip}
+    shared = {} if inputs is None else same_inputs(model, inputs)
     made: dict[int, Prepared] = {}
     for name, layer in targets:
         if id(layer) not in made:
             norm = model.get_submodule(norms[name]) if name in norms else None
             made[id(layer)] = _prepared(layer, norm, preset, train)
+            made[id(layer)].input_number = shared.get(name)
         if not name:
             return made[id(layer)]
         model.set_submodule(name, made[id(layer)])
@@ -97,8 +99,20 @@ def calibrate(model: Any, data: Iterable[Any]) -> Any:
 
 
 def convert(model: Any, *, skip: Collection[str] = ()) -> Any:
-    """A copy of a prepared model whose layers hold integers (those named in `skip`: floats again), in evaluation mode."""
-    return _replace(model, lambda name, p: in_float(p) if name in skip else quantized(p))
+    """A copy of a prepared model whose layers hold integers (those named in `skip`: floats again), in evaluation mode.
+
+    Layers that `prepare` saw take the same tensor share its scale where they found the same one, so that it is quantised once."""
+    first: dict[int, Any] = {}
+
+    def make(name: str, prepared: Prepared) -> Any:
+        if name in skip:
+            return in_float(prepared)
+        layer = quantized(prepared)
+        if prepared.input_number is not None:
+            layer.share_input(first.setdefault(prepared.input_number, layer))
+        return layer
+
+    return _replace(model, make)
 
 
 def _replace(model: Any, make: Callable[[str, Prepared], Any]) -> Any:

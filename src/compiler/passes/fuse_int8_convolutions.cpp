@@ -83,11 +83,33 @@ class Fusion {
   }
 
   bool quantisation(NodeId n) {
+    if (!layers_.quantizes(n) || !g_.spec(g_.node(n).outputs[0]).contiguous()) return false;
     const NodeId c = convolution(g_.node(n).inputs[0]);
-    if (c == kNone || !layers_.quantizes(n) || !g_.spec(g_.node(n).outputs[0]).contiguous()) return false;
+    if (c == kNone) return quantisation_beside(n);
     std::vector<ValueId> inputs = g_.node(c).inputs;
     inputs[kOutScale] = g_.node(n).inputs[1], inputs[kOutZero] = g_.node(n).inputs[2];
     r_.take_over(n, c, std::move(inputs), g_.node(c).attrs);
+    return true;
+  }
+
+  /// Where floats are read too, as behind a residual block: the convolution gives both.
+  bool quantisation_beside(NodeId n) {
+    const ValueId y = g_.node(n).inputs[0], q = g_.node(n).outputs[0];
+    const Node* made = r_.made_by(y, "_conv2d_int8");
+    if (!made || made->inputs[kOutScale] != kNone) return false;
+    const NodeId c = g_.values[static_cast<size_t>(y)].producer;
+    for (NodeId between = r_.next(c); between != n; between = r_.next(between))  // who would read it too early
+      for (ValueId v : g_.node(between).inputs)
+        if (v == y) return false;
+    std::vector<ValueId> inputs = made->inputs;
+    inputs[kOutScale] = g_.node(n).inputs[1], inputs[kOutZero] = g_.node(n).inputs[2];
+    const TensorSpec outputs[] = {g_.spec(y), g_.spec(q)};
+    const NodeId both = r_.insert_before(n, "_conv2d_int8_both", std::move(inputs), Attrs(made->attrs), outputs);
+    g_.node(both).origin = g_.node(c).origin;
+    r_.replace(y, g_.node(both).outputs[0]);
+    r_.replace(q, g_.node(both).outputs[1]);
+    r_.erase(n);
+    r_.erase(c);
     return true;
   }
 

@@ -25,6 +25,7 @@ std::string_view isa_name(Isa i) {
 
 bool has_avx512_bf16() { return false; }
 bool has_avx512_vnni() { return false; }
+bool has_avx_vnni() { return false; }
 bool has_amx_bf16() { return false; }
 
 void check_processor() {

@@ -29,7 +29,9 @@ bool read_int8_conv(const KernelRequest& request, Int8Conv& p, std::string& why_
   p = {};
   for (const TensorSpec& s : request.inputs)
     if (s.given() && !s.contiguous()) why_not = "an operand is not contiguous";
-  if (!y.contiguous()) why_not = "the output is not contiguous";
+  p.keeps_floats = request.outputs.size() > 1;
+  for (const TensorSpec& s : request.outputs)
+    if (!s.contiguous()) why_not = "the output is not contiguous";
   if (!why_not.empty()) return false;
   p.images.block_in = x.ndim() == 5 ? x.shape[4] : 1;
   p.images.block_out = y.shape[4];
@@ -53,7 +55,7 @@ bool read_int8_conv(const KernelRequest& request, Int8Conv& p, std::string& why_
   p.high = std::numeric_limits<float>::infinity();
   if (request.attrs[5].text() == "clamp")
     p.low = static_cast<float>(request.attrs[7].f64()), p.high = static_cast<float>(request.attrs[8].f64());
-  p.out = y.dtype;
+  p.out = request.outputs.back().dtype;
   return true;
 }
 
@@ -63,6 +65,8 @@ int32_t int8_conv_zero(const Int8Conv& p, const KernelArgs& args) {
 
 Int8ConvFinish int8_conv_finish(const Int8Conv& p, const KernelArgs& args) {
   Int8ConvFinish f;
+  f.y = args.outputs[p.keeps_floats ? 1 : 0];
+  if (p.keeps_floats) f.floats = static_cast<float*>(args.outputs[0]);
   f.number.scale = static_cast<const float*>(args.inputs[2]);
   if (p.has_offset) f.number.offset = static_cast<const float*>(args.inputs[kOffset]);
   if (p.has_residual) f.residual = args.inputs[kResidual];
@@ -116,7 +120,7 @@ class ConvReference final : public Kernel {
       for (int64_t o = 0; o < g_.out_channels; ++o)
         for (int64_t row = 0; row < g_.out[1]; ++row)
           for (int64_t column = 0; column < g_.out[2]; ++column)
-            store(args.outputs[0], p_.images.output_at(n, o, row, column), sum(args, zero, n, o, row, column), o, f);
+            store(p_.images.output_at(n, o, row, column), sum(args, zero, n, o, row, column), o, f);
   }
 
  private:
@@ -137,23 +141,24 @@ class ConvReference final : public Kernel {
     return sum;
   }
 
-  void store(void* y, int64_t at, int32_t sum, int64_t o, const Int8ConvFinish& f) const {
+  void store(int64_t at, int32_t sum, int64_t o, const Int8ConvFinish& f) const {
     float v = static_cast<float>(sum) * f.number.scale[o];
     if (f.number.offset) v = v + f.number.offset[o];
     if (f.residual && p_.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[at];
     if (f.residual && p_.residual != DType::F32)
       v = v + static_cast<float>(byte_at(f.residual, p_.residual, at) - f.residual_zero) * f.residual_scale;
     if (p_.has_range) v = std::min(std::max(v, p_.low), p_.high);
+    if (f.floats) f.floats[at] = v;
     if (p_.out == DType::F32) {
-      static_cast<float*>(y)[at] = v;
+      static_cast<float*>(f.y)[at] = v;
       return;
     }
     const Int8Finish& q = f.number;
     const float steps = std::min(q.high, std::max(q.low, std::nearbyint(v / q.out_scale) + q.zero));
     if (p_.out == DType::I8)
-      static_cast<int8_t*>(y)[at] = static_cast<int8_t>(steps);
+      static_cast<int8_t*>(f.y)[at] = static_cast<int8_t>(steps);
     else
-      static_cast<uint8_t*>(y)[at] = static_cast<uint8_t>(steps);
+      static_cast<uint8_t*>(f.y)[at] = static_cast<uint8_t>(steps);
   }
 
   Int8Conv p_;
@@ -174,6 +179,7 @@ std::unique_ptr<Kernel> prepare_conv(const KernelRequest& request, std::string& 
 
 const RegisterKernel pack({"_pack_int8_conv_weight", "reference", DeviceType::CPU, kReferencePriority, &prepare_pack});
 const RegisterKernel conv({"_conv2d_int8", "reference", DeviceType::CPU, kReferencePriority, &prepare_conv});
+const RegisterKernel both({"_conv2d_int8_both", "reference", DeviceType::CPU, kReferencePriority, &prepare_conv});
 
 }  // namespace
 }  // namespace hw

@@ -19,6 +19,7 @@ struct Int8Conv {
   DType residual = DType::F32;  // where there is one
   bool has_residual = false;
   DType out = DType::F32;
+  bool keeps_floats = false;  // of _conv2d_int8_both: the result stands before what it is quantised to
 
   const ConvGeometry& geometry() const { return images.geometry; }
   int64_t taps() const { return geometry().kernel_size(); }
@@ -34,7 +35,7 @@ struct Int8Conv {
   }
 };
 
-/// Reads _conv2d_int8(input, packed, scale, zero?, offset?, residual?, residual_scale?, residual_zero?, out_scale?, out_zero?;
+/// Reads _conv2d_int8 and _conv2d_int8_both(input, packed, scale, zero?, offset?, residual?, residual_scale?, residual_zero?, out_scale?, out_zero?;
 /// out_channels, kernel, stride, padding, dilation, activation); false with the reason where an operand has gaps.
 bool read_int8_conv(const KernelRequest& request, Int8Conv& out, std::string& why_not);
 
@@ -44,6 +45,8 @@ struct Int8ConvFinish {
   const void* residual = nullptr;  // or null
   float residual_scale = 1;
   int32_t residual_zero = 0;
+  float* floats = nullptr;  // of keeps_floats
+  void* y = nullptr;
 };
 Int8ConvFinish int8_conv_finish(const Int8Conv& p, const KernelArgs& args);
 /// The input's zero point of this launch.

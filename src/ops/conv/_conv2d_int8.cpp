@@ -84,40 +84,57 @@ static double conv_flops(const InferCtx& c) {
   return n;
 }
 
+static void check_both(const InferCtx& c) {
+  check_runtime(c.in[8].given(), "out_scale is what the second output is quantised by");
+}
+static Dims both_shape(const InferCtx& c) {
+  check_both(c);
+  return conv_shape(c);
+}
+static DType float_dtype(const InferCtx&) { return DType::F32; }
+
+static OpDef declare(std::string_view name, std::string_view doc) {
+  return OpDef(name)
+      .doc(doc)
+      .in("input",
+          "[batch, channels / block, height, width, block] (block 8 or 16), or [batch, channels, height, "
+          "width]",
+          bytes)
+      .in("packed", "what _pack_int8_conv_weight made of the weight W", dtype_bit(DType::I8))
+      .in("scale", "[out_channels]: scale of the input times scale of the weight's channel", f32_only)
+      .in_optional("zero", "one number: the input's zero point, which stands in the padding too", bytes)
+      .in_optional("offset", "[out_channels]: the bias", f32_only)
+      .in_optional("residual", "like the output", bytes | f32_only)
+      .in_optional("residual_scale", "one number", f32_only)
+      .in_optional("residual_zero", "one number", bytes)
+      .in_optional("out_scale", "one number: the result is quantised by it", f32_only)
+      .in_optional("out_zero", "one number: its zero point, of the result's dtype", bytes)
+      .attr_required("out_channels", AttrValue::Kind::Int, "channels of the output")
+      .attr("kernel", Dims{1})
+      .attr("stride", Dims{1})
+      .attr("padding", Dims{0}, "zeros on both sides")
+      .attr("dilation", Dims{1})
+      .attr("activation", "none", "none, relu, or clamp (to [low, high])")
+      .attr("block", 8, "channels of the output that lie side by side, 8 or 16")
+      .attr("low", 0.0, "of clamp")
+      .attr("high", 0.0, "of clamp")
+      .internal()
+      .no_sbp("a plan's own form: convolutions are split before layouts are chosen")
+      .flops(conv_flops)
+      .no_grad("for inference; fake_quantize has a gradient")
+      .no_onnx("a plan's own form of QLinearConv");
+}
+
 static const RegisterOp op =
-    OpDef("_conv2d_int8")
-        .doc(
+    declare("_conv2d_int8",
             "activation(scale * conv2d(input - zero, W) + offset + residual) on images of bytes, where the convolution "
             "is a sum of products of integers, exact in int32 up to 66,000 products. With out_scale the result is "
             "divided by it, rounded to even, moved by out_zero and saturated. A residual of bytes counts as "
             "(residual - residual_zero) * residual_scale.")
-        .in("input",
-            "[batch, channels / block, height, width, block] (block 8 or 16), or [batch, channels, height, "
-            "width]",
-            bytes)
-        .in("packed", "what _pack_int8_conv_weight made of the weight W", dtype_bit(DType::I8))
-        .in("scale", "[out_channels]: scale of the input times scale of the weight's channel", f32_only)
-        .in_optional("zero", "one number: the input's zero point, which stands in the padding too", bytes)
-        .in_optional("offset", "[out_channels]: the bias", f32_only)
-        .in_optional("residual", "like the output", bytes | f32_only)
-        .in_optional("residual_scale", "one number", f32_only)
-        .in_optional("residual_zero", "one number", bytes)
-        .in_optional("out_scale", "one number: the result is quantised by it", f32_only)
-        .in_optional("out_zero", "one number: its zero point, of the result's dtype", bytes)
-        .attr_required("out_channels", AttrValue::Kind::Int, "channels of the output")
-        .attr("kernel", Dims{1})
-        .attr("stride", Dims{1})
-        .attr("padding", Dims{0}, "zeros on both sides")
-        .attr("dilation", Dims{1})
-        .attr("activation", "none", "none, relu, or clamp (to [low, high])")
-        .attr("block", 8, "channels of the output that lie side by side, 8 or 16")
-        .attr("low", 0.0, "of clamp")
-        .attr("high", 0.0, "of clamp")
-        .out("y", conv_dtype, conv_shape)
-        .internal()
-        .no_sbp("a plan's own form: convolutions are split before layouts are chosen")
-        .flops(conv_flops)
-        .no_grad("for inference; fake_quantize has a gradient")
-        .no_onnx("a plan's own form of QLinearConv");
+        .out("y", conv_dtype, conv_shape);
+
+static const RegisterOp both = declare("_conv2d_int8_both", "_conv2d_int8 before its result is quantised, and after.")
+                                   .out("y", float_dtype, both_shape)
+                                   .out("steps", conv_dtype, both_shape);
 
 }  // namespace hw

@@ -22,12 +22,12 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-constexpr int kPoints = 2;
+constexpr int kPoints = 2, kDepthPoints = 4;
 
 void sum_up(const Int8Sums& s) {
   std::fill_n(s.sums, s.points * kInt8Chunk, 0);
   for (int64_t t = 0; t < s.points; ++t) {
-    const int8_t* w = s.w[0];
+    const int8_t* w = s.w;
     for (int64_t k = 0; k < s.num_taps; ++k)
       for (int64_t q = 0; q < s.quads; ++q, w += kInt8Chunk * kInt8Quad) {
         const int16_t* x = static_cast<const int16_t*>(s.x[t]) + s.taps[k] + q * kInt8Quad;
@@ -43,7 +43,7 @@ void depthwise(const Int8Sums& s) {
     for (int64_t k = 0; k < s.num_taps; ++k)
       for (int64_t c = 0; c < kInt8DepthChunk; ++c)
         s.sums[t * kInt8DepthChunk + c] +=
-            static_cast<const int16_t*>(s.x[t])[s.taps[k] + c] * s.w[0][k * kInt8DepthChunk + c];
+            static_cast<const int16_t*>(s.x[t])[s.taps[k] + c] * s.w[k * kInt8DepthChunk + c];
 }
 
 template <class T>
@@ -52,11 +52,12 @@ void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to) {
 }
 
 template <class Out>
-void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
-                  int64_t channel, int64_t at, void* y) {
-  for (int64_t i = 0; i < points * kInt8Chunk; ++i) {
+int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t at) {
+  const int64_t channel = tile.channel + column;
+  for (int64_t i = 0; i < tile.points * kInt8Chunk; ++i) {
     const int64_t t = i / kInt8Chunk, c = i % kInt8Chunk, to = at + t * p.images.block_out + c;
-    float v = static_cast<float>(sums[t * step + c]) * f.number.scale[channel + c];
+    const int32_t sum = tile.sums[t * tile.columns + column + c] - (tile.shift ? tile.shift[column + c] : 0);
+    float v = static_cast<float>(sum) * f.number.scale[channel + c];
     if (f.number.offset) v = v + f.number.offset[channel + c];
     if (f.residual && p.residual == DType::F32) v = v + static_cast<const float*>(f.residual)[to];
     if (f.residual && p.residual != DType::F32) {
@@ -65,12 +66,14 @@ void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sum
       v = v + static_cast<float>(q - f.residual_zero) * f.residual_scale;
     }
     if (p.has_range) v = std::min(std::max(v, p.low), p.high);
+    if (f.floats) f.floats[to] = v;
     if constexpr (!std::is_same_v<Out, float>) {
       const Int8Finish& n = f.number;
       v = std::min(n.high, std::max(n.low, std::nearbyint(v / n.out_scale) + n.zero));
     }
-    static_cast<Out*>(y)[to] = static_cast<Out>(v);
+    static_cast<Out*>(f.y)[to] = static_cast<Out>(v);
   }
+  return kInt8Chunk;
 }
 #else
 using Wide = hn::ScalableTag<int32_t>;
@@ -110,7 +113,7 @@ HWY_NOINLINE void sum_points(const Int8Sums& s) {
   const int16_t* x[T];
 #pragma GCC unroll 16
   for (int t = 0; t < T; ++t) x[t] = static_cast<const int16_t*>(s.x[t]);
-  const int8_t* HWY_RESTRICT w = s.w[0];
+  const int8_t* HWY_RESTRICT w = s.w;
   for (int64_t k = 0; k < s.num_taps; ++k)
     for (int64_t at = s.taps[k], end = at + s.quads * kInt8Quad; at < end; at += kInt8Quad) {
       hn::VFromD<Half16> row[kVectors];
@@ -158,30 +161,59 @@ void sum_up(const Int8Sums& s) {
   }
 }
 
-/// Channel by channel, in vectors of eight: two kernel points make the pairs.
-void depthwise(const Int8Sums& s) {
-  const hn::FixedTag<int16_t, 8> d16;
-  const hn::FixedTag<int32_t, 4> d32;
-  const hn::FixedTag<int8_t, 8> d8;
-  for (int64_t t = 0; t < s.points; ++t)
-    for (int64_t half = 0; half < kInt8DepthChunk; half += 8) {
-      const int16_t* x = static_cast<const int16_t*>(s.x[t]) + half;
-      const int8_t* w = s.w[0] + half;
-      auto even0 = hn::Zero(d32), even1 = even0, odd0 = even0, odd1 = even0;
-      for (int64_t k = 0; k < s.num_taps; k += 2, w += 2 * kInt8DepthChunk) {
-        const auto a = hn::LoadU(d16, x + s.taps[k]);
-        const auto b = k + 1 < s.num_taps ? hn::LoadU(d16, x + s.taps[k + 1]) : hn::Zero(d16);
-        const auto wa = hn::PromoteTo(d16, hn::LoadU(d8, w)),
-                   wb = hn::PromoteTo(d16, hn::LoadU(d8, w + kInt8DepthChunk));
-        even0 = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveLower(d16, a, b), hn::InterleaveLower(d16, wa, wb),
-                                              even0, odd0);
-        even1 = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveUpper(d16, a, b), hn::InterleaveUpper(d16, wa, wb),
-                                              even1, odd1);
-      }
-      int32_t* to = s.sums + t * kInt8DepthChunk + half;
-      hn::StoreU(hn::RearrangeToOddPlusEven(even0, odd0), d32, to);
-      hn::StoreU(hn::RearrangeToOddPlusEven(even1, odd1), d32, to + 4);
+/// Channel by channel: two kernel points make the pairs.
+using DepthHalf = hn::CappedTag<int16_t, 16>;
+constexpr int kDepthLanes = static_cast<int>(HWY_MIN(HWY_LANES(int16_t), 16)), kDepthPoints = 6;
+
+template <int T>
+HWY_NOINLINE void depthwise_points(const Int8Sums& s) {
+  const DepthHalf d16;
+  const hn::Repartition<int32_t, DepthHalf> d32;
+  const hn::Rebind<int8_t, DepthHalf> d8;
+  for (int64_t c = 0; c < kInt8DepthChunk; c += kDepthLanes) {
+    const int16_t* x[T];
+    hn::VFromD<decltype(d32)> even[T][2], odd[T][2];
+#pragma GCC unroll 8
+    for (int t = 0; t < T; ++t) {
+      x[t] = static_cast<const int16_t*>(s.x[t]) + c;
+      even[t][0] = even[t][1] = odd[t][0] = odd[t][1] = hn::Zero(d32);
     }
+    const int8_t* w = s.w + c;
+    for (int64_t k = 0; k < s.num_taps; k += 2, w += 2 * kInt8DepthChunk) {
+      const bool pair = k + 1 < s.num_taps;
+      const int64_t at = s.taps[k], next = s.taps[pair ? k + 1 : k];
+      const auto wa = hn::PromoteTo(d16, hn::LoadU(d8, w));
+      const auto wb = pair ? hn::PromoteTo(d16, hn::LoadU(d8, w + kInt8DepthChunk)) : hn::Zero(d16);
+      const auto low = hn::InterleaveLower(d16, wa, wb), high = hn::InterleaveUpper(d16, wa, wb);
+#pragma GCC unroll 8
+      for (int t = 0; t < T; ++t) {
+        const auto a = hn::LoadU(d16, x[t] + at), b = hn::LoadU(d16, x[t] + next);
+        even[t][0] = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveLower(d16, a, b), low, even[t][0], odd[t][0]);
+        even[t][1] = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveUpper(d16, a, b), high, even[t][1], odd[t][1]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < T; ++t) {
+      const auto low = hn::RearrangeToOddPlusEven(even[t][0], odd[t][0]);
+      const auto high = hn::RearrangeToOddPlusEven(even[t][1], odd[t][1]);
+      int32_t* to = s.sums + t * kInt8DepthChunk + c;
+      // Vectors of 16 bytes were interleaved each for itself.
+      const bool halves = kDepthLanes > 8;
+      hn::StoreU(halves ? hn::ConcatLowerLower(d32, high, low) : low, d32, to);
+      hn::StoreU(halves ? hn::ConcatUpperUpper(d32, high, low) : high, d32, to + kDepthLanes / 2);
+    }
+  }
+}
+
+void depthwise(const Int8Sums& s) {
+  switch (s.points) {
+    case 1: return depthwise_points<1>(s);
+    case 2: return depthwise_points<2>(s);
+    case 3: return depthwise_points<3>(s);
+    case 4: return depthwise_points<4>(s);
+    case 5: return depthwise_points<5>(s);
+    default: return depthwise_points<kDepthPoints>(s);
+  }
 }
 
 /// `count` is 8 or 16.
@@ -195,81 +227,151 @@ HWY_INLINE void widen_block(const T* x, int64_t count, int32_t zero, int16_t* to
 }
 
 using Eight = hn::CappedTag<float, 8>;
-constexpr int64_t kEightLanes = static_cast<int64_t>(HWY_MIN(HWY_LANES(float), 8));
+using Sixteen = hn::CappedTag<float, 16>;
 
-template <class T>
-HWY_INLINE hn::VFromD<Eight> bytes_at(const void* data, int64_t at, int32_t zero, float scale) {
-  const Eight d;
-  const hn::RebindToSigned<Eight> wide;
-  const hn::Rebind<T, Eight> narrow;
-  const auto q = hn::Sub(hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const T*>(data) + at)), hn::Set(wide, zero));
-  return hn::Mul(hn::ConvertTo(d, q), hn::Set(d, scale));
+/// Results are limited once, after the division: it keeps order, so that limits of relu and clamp are divided too. And before they are
+/// rounded: the same integer, since a byte's bounds are integers.
+struct Steps {
+  float low, high;
+};
+Steps steps_of(const Int8Conv& p, const Int8Finish& n) {
+  Steps s{n.low - n.zero, n.high - n.zero};
+  if (!p.has_range) return s;
+  const float low = p.low / n.out_scale, high = p.high / n.out_scale;
+  return {std::min(s.high, std::max(s.low, low)), std::max(s.low, std::min(s.high, high))};
 }
 
-/// Limited first, then rounded: the same integer, since the bounds are integers. A float of 2^23 and more has no fraction, so that the sum
-/// rounds to even, and its low bits are the integer.
-template <class T>
-HWY_INLINE void store_bytes(hn::VFromD<Eight> v, const Int8Finish& n, T* y) {
-  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23
-  constexpr int32_t kBits = 0x4b400000;
-  const Eight d;
-  const hn::RebindToSigned<Eight> wide;
-  const auto steps = hn::Div(v, hn::Set(d, n.out_scale));
-  const auto in = hn::Min(hn::Max(steps, hn::Set(d, n.low - n.zero)), hn::Set(d, n.high - n.zero));
-  const auto whole =
-      hn::Sub(hn::BitCast(wide, hn::Add(in, hn::Set(d, kWhole))), hn::Set(wide, kBits - static_cast<int32_t>(n.zero)));
-  const hn::Rebind<T, Eight> bytes;
-  hn::StoreU(hn::DemoteTo(bytes, whole), bytes, y);
-}
+/// Divides, limits, rounds. A float of 2^23 and more has no fraction, so that the sum rounds to even, and its low bits are the integer.
+template <class D, class T>
+class Quantizer {
+ public:
+  Quantizer(const Int8Conv& p, const Int8Finish& n) {
+    const Steps s = steps_of(p, n);
+    scale_ = hn::Set(D(), n.out_scale), low_ = hn::Set(D(), s.low), high_ = hn::Set(D(), s.high);
+    zero_ = hn::Set(Wide(), kBits - static_cast<int32_t>(n.zero));
+  }
+  HWY_INLINE void store(hn::VFromD<D> v, T* y) const {
+    const D d;
+    const auto steps = hn::Min(hn::Max(hn::Div(v, scale_), low_), high_);
+    const auto whole = hn::Sub(hn::BitCast(Wide(), hn::Add(steps, hn::Set(d, kWhole))), zero_);
+    const hn::Rebind<T, D> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, whole), bytes, y);
+  }
 
-/// Some points of eight channels. R: of the residual, void where there is none.
-template <class R, class Out>
-void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
-                   int64_t channel, int64_t at, void* y) {
-  const Eight d;
-  const hn::RebindToSigned<Eight> wide;
-  const int64_t block = p.images.block_out;
-  const auto low = hn::Set(d, p.low), high = hn::Set(d, p.high);
-  for (int64_t c = 0; c < kInt8Chunk; c += kEightLanes) {
-    const auto scale = hn::LoadU(d, f.number.scale + channel + c);
-    const auto offset = f.number.offset ? hn::LoadU(d, f.number.offset + channel + c) : hn::Zero(d);
-    int64_t to = at + c;
-    for (int64_t t = 0; t < points; ++t, to += block) {
-      auto v = hn::Mul(hn::ConvertTo(d, hn::LoadU(wide, sums + t * step + c)), scale);
-      if (f.number.offset) v = hn::Add(v, offset);
-      if constexpr (std::is_same_v<R, float>)
-        v = hn::Add(v, hn::LoadU(d, static_cast<const float*>(f.residual) + to));
-      else if constexpr (!std::is_void_v<R>)
-        v = hn::Add(v, bytes_at<R>(f.residual, to, f.residual_zero, f.residual_scale));
-      if (p.has_range) v = hn::Min(hn::Max(v, low), high);
-      if constexpr (std::is_same_v<Out, float>)
-        hn::StoreU(v, d, static_cast<float*>(y) + to);
-      else
-        store_bytes(v, f.number, static_cast<Out*>(y) + to);
+ private:
+  using Wide = hn::RebindToSigned<D>;
+  static constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23
+  static constexpr int32_t kBits = 0x4b400000;
+  hn::VFromD<D> scale_, low_, high_;
+  hn::VFromD<Wide> zero_;
+};
+
+/// What is added to results: nothing where R is void.
+template <class D, class R>
+class Residual {
+ public:
+  Residual(const Int8ConvFinish& f, int64_t at) : data_(static_cast<const R*>(f.residual) + at) {
+    scale_ = hn::Set(D(), f.residual_scale), zero_ = hn::Set(hn::RebindToSigned<D>(), f.residual_zero);
+  }
+  HWY_INLINE hn::VFromD<D> added(hn::VFromD<D> v, int64_t at) const {
+    const D d;
+    if constexpr (std::is_same_v<R, float>) {
+      return hn::Add(v, hn::LoadU(d, data_ + at));
+    } else {
+      const hn::Rebind<R, D> narrow;
+      const auto q = hn::Sub(hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(narrow, data_ + at)), zero_);
+      return hn::Add(v, hn::Mul(hn::ConvertTo(d, q), scale_));
+    }
+  }
+
+ private:
+  const R* data_;
+  hn::VFromD<D> scale_;
+  hn::VFromD<hn::RebindToSigned<D> > zero_;
+};
+template <class D>
+class Residual<D, void> {
+ public:
+  Residual(const Int8ConvFinish&, int64_t) {}
+  HWY_INLINE hn::VFromD<D> added(hn::VFromD<D> v, int64_t) const { return v; }
+};
+template <class D>
+class Quantizer<D, float> {
+ public:
+  Quantizer(const Int8Conv&, const Int8Finish&) {}
+  HWY_INLINE void store(hn::VFromD<D> v, float* y) const { hn::StoreU(v, D(), y); }
+};
+
+/// Some points of as many channels as D has lanes, or of a chunk. R: of the residual, void where there is none. Floats: they are kept
+/// beside bytes. What stays the same is held in registers: a store of bytes could be to anything, for all that the compiler knows.
+template <class D, class R, class Out, bool Floats>
+void finish_points(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
+  const D d;
+  const hn::RebindToSigned<D> wide;
+  constexpr auto kLanesOf = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr bool kLimited = Floats || std::is_same_v<Out, float>;
+  const int64_t block = p.images.block_out, step = tile.columns, end = tile.points * block;
+  const auto low = hn::Set(d, p.has_range ? p.low : -INFINITY), high = hn::Set(d, p.has_range ? p.high : INFINITY);
+  const Quantizer<D, Out> quantizer(p, f.number);
+  const bool has_offset = f.number.offset != nullptr;
+  for (int64_t c = 0; c < std::max(kInt8Chunk, kLanesOf); c += kLanesOf) {
+    const int64_t channel = tile.channel + column + c;
+    const Residual<D, R> residual(f, to + c);
+    const auto scale = hn::LoadU(d, f.number.scale + channel);
+    const auto offset = has_offset ? hn::LoadU(d, f.number.offset + channel) : hn::Zero(d);
+    const auto shift = tile.shift ? hn::LoadU(wide, tile.shift + column + c) : hn::Zero(wide);
+    const int32_t* HWY_RESTRICT sums = tile.sums + column + c;
+    float* floats = Floats ? f.floats + to + c : nullptr;
+    Out* y = static_cast<Out*>(f.y) + to + c;
+    for (int64_t at = 0; at < end; at += block, sums += step) {
+      auto v = hn::Mul(hn::ConvertTo(d, hn::Sub(hn::LoadU(wide, sums), shift)), scale);
+      if (has_offset) v = hn::Add(v, offset);
+      v = residual.added(v, at);
+      if constexpr (kLimited) v = hn::Min(hn::Max(v, low), high);
+      if constexpr (Floats) hn::StoreU(v, d, floats + at);
+      quantizer.store(v, y + at);
     }
   }
 }
 
+template <class D, class R, class Out>
+void finish_with(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
+  if constexpr (!std::is_same_v<Out, float>)
+    if (f.floats) return finish_points<D, R, Out, true>(p, f, tile, column, to);
+  finish_points<D, R, Out, false>(p, f, tile, column, to);
+}
+
+template <class D, class Out>
+void finish_columns(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
+  const auto run = !f.residual                ? finish_with<D, void, Out>
+                   : p.residual == DType::F32 ? finish_with<D, float, Out>
+                   : p.residual == DType::I8  ? finish_with<D, int8_t, Out>
+                                              : finish_with<D, uint8_t, Out>;
+  run(p, f, tile, column, to);
+}
+
+/// One chunk, or two where they lie in one block and one vector.
 template <class Out>
-void finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t step, int64_t points,
-                  int64_t channel, int64_t at, void* y) {
-  const auto run = !f.residual                ? finish_points<void, Out>
-                   : p.residual == DType::F32 ? finish_points<float, Out>
-                   : p.residual == DType::I8  ? finish_points<int8_t, Out>
-                                              : finish_points<uint8_t, Out>;
-  run(p, f, sums, step, points, channel, at, y);
+int64_t finish_chunk(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile, int64_t column, int64_t to) {
+#if HWY_TARGET == HWY_AVX3
+  if (p.images.block_out == 16 && column + 16 <= tile.columns && (tile.channel + column) % 16 == 0) {
+    finish_columns<Sixteen, Out>(p, f, tile, column, to);
+    return 16;
+  }
+#endif
+  finish_columns<Eight, Out>(p, f, tile, column, to);
+  return kInt8Chunk;
 }
 #endif
 
-void finish(const Int8Conv& p, const Int8ConvFinish& f, const int32_t* sums, int64_t columns, int64_t channel,
-            int64_t base, int64_t at, int64_t points, void* y) {
+void finish(const Int8Conv& p, const Int8ConvFinish& f, const Int8Tile& tile) {
   const int64_t block = p.images.block_out, plane = p.geometry().out_size();
-  for (int64_t c = 0; c < columns && channel + c < p.geometry().out_channels; c += kInt8Chunk) {
-    const int64_t o = channel + c, to = base + (o / block * plane + at) * block + o % block;
-    const auto run = p.out == DType::F32  ? finish_chunk<float>
-                     : p.out == DType::I8 ? finish_chunk<int8_t>
-                                          : finish_chunk<uint8_t>;
-    run(p, f, sums + c, columns, points, o, to, y);
+  const auto run = p.out == DType::F32  ? finish_chunk<float>
+                   : p.out == DType::I8 ? finish_chunk<int8_t>
+                                        : finish_chunk<uint8_t>;
+  for (int64_t c = 0; c < tile.columns && tile.channel + c < p.geometry().out_channels;) {
+    const int64_t o = tile.channel + c;
+    c += run(p, f, tile, c, tile.base + (o / block * plane + tile.at) * block + o % block);
   }
 }
 
@@ -338,8 +440,8 @@ bool widen(const Int8Band& b, const void* image, int64_t first, int64_t rows, in
 
 }  // namespace
 
-Int8ConvRoutines int8_conv_target_routines() { return {widen, sum_up, kPoints, kInt8Chunk, 2, false}; }
-Int8ConvFinisher int8_conv_target_finisher() { return {finish, depthwise}; }
+Int8ConvRoutines int8_conv_target_routines() { return {widen, sum_up, kPoints, kInt8Chunk, 2, false, false}; }
+Int8ConvFinisher int8_conv_target_finisher() { return {finish, depthwise, kDepthPoints}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace hw

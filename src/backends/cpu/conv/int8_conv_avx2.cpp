@@ -18,7 +18,7 @@ namespace {
 #define HW_AVX2 __attribute__((target("avx2")))  // NOLINT(cppcoreguidelines-macro-usage)
 
 constexpr int kPoints = 6;  // sums, one of x, products, ones: 16 registers
-constexpr int64_t kSmallZero = 64;
+constexpr int64_t kColumns = 2 * kInt8Chunk, kSmallZero = 64;
 
 /// Writes bytes of one pixel and notes what they lack.
 class Writer {
@@ -117,7 +117,7 @@ HW_AVX2 void sum_points(const Int8Sums& s) {
     x[t] = static_cast<const uint8_t*>(s.x[t]);
     sum[t][0] = sum[t][1] = _mm256_setzero_si256();
   }
-  const int8_t *w0 = s.w[0], *w1 = s.w[1];
+  const int8_t *w0 = s.w, *w1 = s.w + s.w_step;
   for (int64_t k = 0; k < s.num_taps; ++k)
     for (int64_t at = s.taps[k], end = at + s.quads * kInt8Quad; at < end; at += kInt8Quad) {
 #pragma GCC unroll 8
@@ -138,7 +138,7 @@ HW_AVX2 void sum_points(const Int8Sums& s) {
   for (int t = 0; t < T; ++t)
 #pragma GCC unroll 2
     for (int v = 0; v < 2; ++v)
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(s.sums + t * kInt8MostColumns + v * kInt8Chunk), sum[t][v]);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(s.sums + t * kColumns + v * kInt8Chunk), sum[t][v]);
 }
 
 void sum_up(const Int8Sums& s) {
@@ -152,14 +152,13 @@ void sum_up(const Int8Sums& s) {
   }
 }
 
-HW_AVX2 void add_rest(const uint8_t* bytes, const int8_t* w0, const int8_t* w1, int32_t* sums) {
+HW_AVX2 void add_rest(const uint8_t* bytes, const int8_t* w, int64_t w_step, int32_t* sums) {
   int32_t quad;
   std::memcpy(&quad, bytes, sizeof quad);
   const __m256i left = _mm256_set1_epi32(quad), ones = _mm256_set1_epi16(1);
-  const int8_t* w[2] = {w0, w1};
   for (int v = 0; v < 2; ++v) {
     auto* to = reinterpret_cast<__m256i*>(sums + v * kInt8Chunk);
-    const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w[v]));
+    const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + v * w_step));
     const __m256i more = _mm256_madd_epi16(ones, _mm256_maddubs_epi16(left, right));
     _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), more));
   }
@@ -168,7 +167,7 @@ HW_AVX2 void add_rest(const uint8_t* bytes, const int8_t* w0, const int8_t* w1, 
 }  // namespace
 
 bool has_int8_conv_avx2_bytes() { return isa() == Isa::AVX2 || (isa() == Isa::AVX512 && !has_avx512_vnni()); }
-Int8ConvRoutines int8_conv_avx2_bytes() { return {write, sum_up, kPoints, kInt8MostColumns, 1, true, add_rest}; }
+Int8ConvRoutines int8_conv_avx2_bytes() { return {write, sum_up, kPoints, kColumns, 1, false, true, add_rest}; }
 #else
 bool has_int8_conv_avx2_bytes() { return false; }
 Int8ConvRoutines int8_conv_avx2_bytes() { return int8_conv_routines(); }

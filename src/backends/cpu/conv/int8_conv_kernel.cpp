@@ -1,4 +1,4 @@
-// _conv2d_int8: how output rows and channels are cut for the caches and the thread team.
+// _conv2d_int8 and _conv2d_int8_both: how output rows and channels are cut for the caches and the thread team.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -50,6 +50,10 @@ class Int8ConvKernel final : public Kernel {
       for (int64_t l = 0; l < g.kernel[2]; l += run_)
         tap_pixels_.push_back(k * band_.dilation[0] * band_.columns + l * band_.dilation[1]);
     for (int64_t pixel : tap_pixels_) taps_.push_back(pixel * band_.channels);
+    in_place_ = !p.depthwise && !p.is_signed && p.images.block_in > 1 && p.taps() == 1 && g.padding[1] == 0 &&
+                g.padding[2] == 0;
+    if (in_place_)
+      for (int64_t c = 0; c < g.in_channels; c += p.images.block_in) block_taps_.push_back(c * g.in_size());
     panels_ = (g.out_channels + kPanel - 1) / kPanel;
     slots_ = std::clamp<int64_t>(g.flops() / 2 / kWorkPerThread, 1, num_threads());
     pixels_ = band_.in_rows(rows) * band_.columns;
@@ -60,7 +64,7 @@ class Int8ConvKernel final : public Kernel {
     rests_bytes_ = has_first_ ? aligned(most_rests_ * static_cast<int64_t>(sizeof(Int8Rest))) : 0;
     const int64_t starts = has_first_ ? aligned((pixels_ + 1) * static_cast<int64_t>(sizeof(int32_t))) : 0;
     slot_bytes_ = band_bytes_ + zeros_bytes_ + rests_bytes_ + starts;
-    at_zero_.resize(taps_.size(), 0);
+    at_zero_.resize(std::max(taps_.size(), block_taps_.size()), 0);
   }
   size_t scratch_bytes() const override { return static_cast<size_t>(slots_ * slot_bytes_ + 64); }
 
@@ -75,7 +79,7 @@ class Int8ConvKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kPanel = 16;
+  static constexpr int64_t kPanel = 32, kLeastColumns = 16;
   static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
   struct Launch {
@@ -86,7 +90,8 @@ class Int8ConvKernel final : public Kernel {
   /// A band that was written, and by whose routines.
   struct Written {
     const Int8ConvRoutines* by = nullptr;
-    char *values = nullptr, *zeros = nullptr;
+    bool in_place = false;  // values are the image's
+    const char *values = nullptr, *zeros = nullptr;
     Int8Rests rests;
     int64_t image = 0, first = 0, rows = 0;
   };
@@ -95,10 +100,11 @@ class Int8ConvKernel final : public Kernel {
   void run_units(const Launch& launch, int64_t begin, int64_t end, char* memory) const {
     const ConvGeometry& g = band_.conv.geometry();
     Written band;
-    band.values = memory, band.zeros = memory + band_bytes_;
-    band.rests = {reinterpret_cast<Int8Rest*>(band.zeros + zeros_bytes_),
-                  reinterpret_cast<int32_t*>(band.zeros + zeros_bytes_ + rests_bytes_), most_rests_};
-    std::memset(band.zeros, launch.zero + (band_.conv.is_signed ? 128 : 0), static_cast<size_t>(zeros_bytes_));
+    char* zeros = memory + band_bytes_;
+    band.zeros = zeros;
+    band.rests = {reinterpret_cast<Int8Rest*>(zeros + zeros_bytes_),
+                  reinterpret_cast<int32_t*>(zeros + zeros_bytes_ + rests_bytes_), most_rests_};
+    std::memset(zeros, launch.zero + (band_.conv.is_signed ? 128 : 0), static_cast<size_t>(zeros_bytes_));
     int64_t written = -1;
     bool try_first = has_first_;
     for (int64_t u = begin; u < end; ++u) {
@@ -109,25 +115,44 @@ class Int8ConvKernel final : public Kernel {
         const auto* x = static_cast<const char*>(launch.args.inputs[0]) + band.image * g.in_channels * g.in_size();
         const auto write = [&](const Int8ConvRoutines& by) {
           band.by = &by;
-          return by.write(band_, x, band.first, band.rows, launch.zero, band.values, band.rests);
+          band.in_place = by.reads_images && in_place_;
+          if (band.in_place) {
+            band.values = x + band.first * g.stride[1] * g.in[2] * band_.conv.images.block_in;
+            return true;
+          }
+          band.values = memory;
+          return by.write(band_, x, band.first, band.rows, launch.zero, memory, band.rests);
         };
         try_first = try_first && write(first_);  // where one band is refused, the next ones would be
         if (!try_first) write(all_);
       }
       const int64_t panel = u % panels_ * kPanel, end_of_panel = std::min(panel + kPanel, g.out_channels);
-      const int64_t columns = band_.conv.depthwise ? kInt8DepthChunk : band.by->columns;
-      for (int64_t c = panel; c < end_of_panel; c += columns) run_channels(launch, band, c, columns);
+      for (int64_t c = panel, columns; c < end_of_panel; c += columns) {
+        columns = columns_of(*band.by, end_of_panel - c);
+        run_channels(launch, band, c, columns);
+      }
     }
   }
 
-  Int8Sums sums_of(const Launch& launch, int64_t channel, int64_t columns) const {
+  /// Columns of the next tile: as many chunks as the routine takes, where there are so many, else the least it takes.
+  int64_t columns_of(const Int8ConvRoutines& by, int64_t channels) const {
+    if (band_.conv.depthwise) return kInt8DepthChunk;
+    return by.columns <= kLeastColumns || channels >= by.columns ? by.columns : kLeastColumns;
+  }
+
+  Int8Sums sums_of(const Launch& launch, const Written& band, int64_t channel, int64_t columns) const {
     const Int8Conv& p = band_.conv;
     Int8Sums s;
+    s.columns = columns;
     s.taps = taps_.data(), s.num_taps = static_cast<int64_t>(taps_.size()), s.quads = run_ * p.quads();
+    if (band.in_place) {
+      s.taps = block_taps_.data(), s.num_taps = static_cast<int64_t>(block_taps_.size());
+      s.quads = p.images.block_in / kInt8Quad;
+    }
     const auto* w = static_cast<const int8_t*>(launch.args.inputs[1]);
-    s.w[0] = s.w[1] = w + p.weight_at(channel, 0, 0);
+    s.w = w + p.weight_at(channel, 0, 0);
     if (columns > kInt8Chunk && channel + kInt8Chunk < p.geometry().out_channels && !p.depthwise)
-      s.w[1] = w + p.weight_at(channel + kInt8Chunk, 0, 0);
+      s.w_step = p.weight_at(channel + kInt8Chunk, 0, 0) - p.weight_at(channel, 0, 0);
     return s;
   }
 
@@ -135,37 +160,54 @@ class Int8ConvKernel final : public Kernel {
     const Int8Conv& p = band_.conv;
     const ConvGeometry& g = p.geometry();
     const Int8ConvRoutines& by = *band.by;
-    const bool keeps_zero = by.keeps_zero && !p.depthwise && (launch.zero != 0 || p.is_signed);
     alignas(64) int32_t sums[kInt8MostPoints * kInt8MostColumns];
-    alignas(64) int32_t shift[kInt8MostColumns] = {};
+    alignas(64) int32_t shift[kInt8MostColumns];
     const void* x[kInt8MostPoints];
-    Int8Sums s = sums_of(launch, channel, columns);
+    Int8Sums s = sums_of(launch, band, channel, columns);
     s.x = x;
-    if (keeps_zero) {  // a point all of whose values are the zero point
-      x[0] = band.zeros;
-      s.points = 1, s.taps = at_zero_.data(), s.sums = shift;
-      by.sum_up(s);
-      s.taps = taps_.data();
+    Int8Tile tile{sums, nullptr, columns, channel, band.image * g.out_channels * g.out_size()};
+    if (by.keeps_zero && !p.depthwise && (launch.zero != 0 || p.is_signed)) {
+      x[0] = band.zeros;  // a point all of whose values are the zero point
+      Int8Sums zero = s;
+      zero.points = 1, zero.taps = at_zero_.data(), zero.sums = shift;
+      by.sum_up(zero);
+      tile.shift = shift;
     }
     s.sums = sums;
-    const int64_t base = band.image * g.out_channels * g.out_size(), most = p.depthwise ? 4 : by.points;
+    const int64_t most = p.depthwise ? finisher_.depthwise_points : by.points;
     const int64_t total = band.rows * g.out[2], depth = p.depthwise ? channel : 0;
-    int64_t row = 0, column = 0, pixels[kInt8MostPoints];
+    Pixels pixel(band_, band.in_place, by.value_bytes);
+    int64_t pixels[kInt8MostPoints];
     for (int64_t t = 0; t < total; t += s.points) {
       s.points = even_part(total - t, most);
       for (int64_t i = 0; i < s.points; ++i) {
-        pixels[i] = row * band_.stride[0] * band_.columns + column * band_.stride[1];
-        x[i] = band.values + (pixels[i] * band_.channels + depth) * by.value_bytes;
-        if (++column == g.out[2]) column = 0, ++row;
+        pixels[i] = pixel.next();
+        x[i] = band.values + pixels[i] * pixel.bytes + depth * by.value_bytes;
       }
       (p.depthwise ? finisher_.depthwise : by.sum_up)(s);
       if (by.add_rest) add_rests(band, s, pixels);
-      if (keeps_zero)
-        for (int64_t i = 0; i < s.points * columns; ++i) sums[i] -= shift[i % columns];
-      finisher_.finish(p, launch.finish, sums, columns, channel, base, band.first * g.out[2] + t, s.points,
-                       launch.args.outputs[0]);
+      tile.at = band.first * g.out[2] + t, tile.points = s.points;
+      finisher_.finish(p, launch.finish, tile);
     }
   }
+
+  /// Where output points read from: pixels of the band, or of the image in place.
+  struct Pixels {
+    Pixels(const Int8Band& b, bool in_place, int64_t value_bytes) : columns(b.conv.geometry().out[2]) {
+      const ConvGeometry& g = b.conv.geometry();
+      across = in_place ? g.stride[2] : b.stride[1];
+      down = (in_place ? g.stride[1] * g.in[2] : b.stride[0] * b.columns) - columns * across;
+      bytes = in_place ? b.conv.images.block_in : b.channels * value_bytes;
+    }
+    int64_t next() {
+      const int64_t here = pixel;
+      pixel += across;
+      if (++column == columns) column = 0, pixel += down;
+      return here;
+    }
+    int64_t columns, across = 1, down = 0, bytes = 0;
+    int64_t pixel = 0, column = 0;
+  };
 
   /// Tiles of nearly the same size, none above `most`.
   static int64_t even_part(int64_t left, int64_t most) {
@@ -181,16 +223,16 @@ class Int8ConvKernel final : public Kernel {
         for (int32_t e = band.rests.starts[pixel], end = band.rests.starts[pixel + run_]; e < end; ++e) {
           const Int8Rest& rest = band.rests.list[e];
           const int64_t w = (static_cast<int64_t>(k) * s.quads + (rest.at - from) / kInt8Quad) * kInt8Chunk * kInt8Quad;
-          band.by->add_rest(rest.bytes, s.w[0] + w, s.w[1] + w, s.sums + i * kPanel);
+          band.by->add_rest(rest.bytes, s.w + w, s.w_step, s.sums + i * s.columns);
         }
       }
   }
 
   Int8ConvRoutines all_, first_;
-  bool has_first_;
+  bool has_first_, in_place_ = false;
   Int8ConvFinisher finisher_;
   Int8Band band_;
-  std::vector<int64_t> tap_pixels_, taps_, at_zero_;
+  std::vector<int64_t> tap_pixels_, taps_, block_taps_, at_zero_;  // block_taps_: of an image in place
   int64_t run_ = 1, bands_ = 1, panels_ = 1, slots_ = 1, pixels_ = 0, values_ = 0, most_rests_ = 0;
   int64_t band_bytes_ = 0, zeros_bytes_ = 0, rests_bytes_ = 0, slot_bytes_ = 0;
 };
@@ -202,13 +244,15 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::string& why_n
     why_not = "empty";
     return nullptr;
   }
-  if (!p.depthwise && has_int8_conv_vnni()) return int8_conv_kernel(p, nullptr, int8_conv_vnni(false));
+  for (Vnni form : {Vnni::AVX512, Vnni::AVX2})
+    if (!p.depthwise && has_int8_conv_vnni(form)) return int8_conv_kernel(p, nullptr, int8_conv_vnni(form));
   const Int8ConvRoutines bytes = int8_conv_avx2_bytes();
   const bool fits = has_int8_conv_avx2_bytes() && !p.depthwise && !p.is_signed && p.images.block_in > 1;
   return int8_conv_kernel(p, fits ? &bytes : nullptr, int8_conv_routines());
 }
 
 const RegisterKernel entry({"_conv2d_int8", "simd", DeviceType::CPU, 10, &prepare});
+const RegisterKernel both({"_conv2d_int8_both", "simd", DeviceType::CPU, 10, &prepare});
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // Convolutions of bytes against the reference, bit for bit: kernels, strides, blocks, dtypes, what follows, threads, and the VNNI
-// routines with their instruction in plain code.
+// routines, also with their instruction in plain code.
 #include "backends/cpu/conv/int8_conv.h"
+
+#include <functional>
 
 #include "base/team_scope.h"
 #include "kernels/compare_kernels.h"
@@ -19,6 +21,7 @@ struct Case {
   DType x = DType::U8, y = DType::F32, residual = DType::Bool;  // Bool: none
   bool zero = true, offset = true;
   const char* activation = "none";
+  bool both = false;  // floats beside bytes
 };
 
 Buffer bytes_of(int64_t count, unsigned seed) {
@@ -44,7 +47,7 @@ testing::Comparison comparison(const Case& c) {
   const bool steps = c.residual == DType::U8 || c.residual == DType::I8, quantised = c.y != DType::F32;
   const TensorSpec rest = c.residual == DType::Bool ? none : spec(c.residual, y);
   testing::Comparison made{
-      "_conv2d_int8",
+      c.both ? "_conv2d_int8_both" : "_conv2d_int8",
       {spec(c.x, x), w, spec(DType::F32, {c.out}), c.zero ? spec(c.x, {}) : none,
        c.offset ? spec(DType::F32, {c.out}) : none, rest, steps ? one : none, steps ? spec(c.residual, {}) : none,
        quantised ? one : none, quantised ? spec(c.y, {}) : none},
@@ -52,6 +55,7 @@ testing::Comparison comparison(const Case& c) {
       {AttrValue(c.out), Dims{c.kernel}, Dims{c.stride}, Dims{c.padding}, Dims{c.dilation}, AttrValue(c.activation),
        AttrValue(c.block_out), AttrValue(-1000.0), AttrValue(2500.0)},
       {}};
+  if (c.both) made.outputs.insert(made.outputs.begin(), spec(DType::F32, y));
   made.fixed.emplace_back(0, bytes_of(made.inputs[0].numel(), 1));
   // Weights of channels that are not there are zero, as they are packed.
   Buffer weight = bytes_of(w.numel(), 2);
@@ -65,6 +69,20 @@ testing::Comparison comparison(const Case& c) {
 }
 
 int compare(const Case& c) { return compare_kernels(comparison(c), 0); }
+
+void compare_routines(testing::Comparison made, const Int8ConvRoutines* first, const Int8ConvRoutines& all);
+/// By vpmaddubsw also on a processor with VNNI, and by 16-bit pairs.
+void compare_avx2(const std::function<testing::Comparison()>& make) {
+  for (Isa level : {Isa::AVX2, Isa::AVX512}) {
+    if (level > isa_found() || isa_found() == Isa::Neon) continue;
+    const Isa found = isa();
+    set_isa(level);
+    const Int8ConvRoutines bytes = int8_conv_avx2_bytes();
+    compare_routines(make(), &bytes, int8_conv_routines());
+    compare_routines(make(), nullptr, int8_conv_routines());
+    set_isa(found);
+  }
+}
 
 TEST(Int8Conv, KernelsStridesAndBlocks) {
   for (int64_t in : {8, 24, 64})
@@ -116,6 +134,18 @@ TEST(Int8Conv, DTypesAndWhatFollows) {
         }
 }
 
+TEST(Int8Conv, FloatsBesideBytes) {
+  for (DType y : {DType::U8, DType::I8})
+    for (DType residual : {DType::Bool, DType::F32, DType::U8})
+      for (const char* activation : {"none", "relu", "clamp"})
+        for (int64_t block : {8, 16}) {
+          Case c;
+          c.both = true, c.y = y, c.residual = residual, c.activation = activation;
+          c.in = c.out = 32, c.block_in = c.block_out = block;
+          EXPECT_GT(compare(c), 0);
+        }
+}
+
 TEST(Int8Conv, SeveralThreadsAndBands) {
   Case c;
   c.in = 256, c.out = 8, c.h = 40, c.w = 33;  // more rows than a band holds
@@ -152,15 +182,19 @@ TEST(Int8Conv, BytesOfWhichFewAreLarge) {
           Case c;
           c.batch = 2, c.in = in, c.out = out, c.h = 11, c.w = 13, c.kernel = kernel, c.stride = stride;
           c.padding = kernel / 2, c.dilation = out == 24 ? 2 : 1, c.zero = in == 40;
-          testing::Comparison made = comparison(c);
-          Buffer x = rare_large_bytes(made.inputs[0].numel());
-          std::swap(made.fixed[0].second.data, x.data);
-          std::memset(made.fixed[1].second.data, 0x80,
-                      64);  // the smallest weights: 16 bits would not hold their products
-          Buffer zero(64);
-          zero.data[0] = 9;
-          if (c.zero) made.fixed.emplace_back(3, std::move(zero));
-          EXPECT_GT(compare_kernels(std::move(made), 0), 0);
+          const auto make = [&] {
+            testing::Comparison made = comparison(c);
+            Buffer x = rare_large_bytes(made.inputs[0].numel());
+            std::swap(made.fixed[0].second.data, x.data);
+            // The smallest weights: 16 bits would not hold their products.
+            std::memset(made.fixed[1].second.data, 0x80, 64);
+            Buffer zero(64);
+            zero.data[0] = 9;
+            if (c.zero) made.fixed.emplace_back(3, std::move(zero));
+            return made;
+          };
+          EXPECT_GT(compare_kernels(make(), 0), 0);
+          compare_avx2(make);
         }
 }
 
@@ -169,16 +203,19 @@ TEST(Int8Conv, BytesInSeveralBandsAndThreads) {
     const TeamScope scope(threads, {});
     Case c;
     c.in = 256, c.out = 24, c.h = 40, c.w = 33, c.kernel = 1, c.padding = 0, c.zero = false, c.y = DType::U8;
-    testing::Comparison made = comparison(c);
-    Buffer x = rare_large_bytes(made.inputs[0].numel());
-    std::swap(made.fixed[0].second.data, x.data);
-    EXPECT_GT(compare_kernels(std::move(made), 0), 0);
+    const auto make = [&] {
+      testing::Comparison made = comparison(c);
+      Buffer x = rare_large_bytes(made.inputs[0].numel());
+      std::swap(made.fixed[0].second.data, x.data);
+      return made;
+    };
+    EXPECT_GT(compare_kernels(make(), 0), 0);
+    compare_avx2(make);
   }
 }
 
-/// The kernel by the VNNI routines against the reference.
-void compare_vnni(const Case& c, bool emulated) {
-  testing::Comparison made = comparison(c);
+/// The kernel by given routines against the reference.
+void compare_routines(testing::Comparison made, const Int8ConvRoutines* first, const Int8ConvRoutines& all) {
   std::vector<Buffer> in;
   for (size_t i = 0; i < made.inputs.size(); ++i)
     in.push_back(testing::random_buffer(made.inputs[i], static_cast<unsigned>(i) + 7));
@@ -191,25 +228,69 @@ void compare_vnni(const Case& c, bool emulated) {
   std::vector<Buffer> want, have;
   want.emplace_back(bytes), have.emplace_back(bytes);
   testing::run_kernel(*kernel_candidates(made.op, DeviceType::CPU).back().prepare(request, why), made, in, want);
-  testing::run_kernel(*int8_conv_kernel(conv, nullptr, int8_conv_vnni(emulated)), made, in, have);
+  testing::run_kernel(*int8_conv_kernel(conv, first, all), made, in, have);
   EXPECT_EQ(std::memcmp(want[0].data, have[0].data, bytes), 0) << testing::describe(made);
 }
 
-TEST(Int8Conv, Vnni) {
-  for (bool emulated : {true, false}) {
-    if (!emulated && !has_int8_conv_vnni()) continue;
-    for (DType x : {DType::U8, DType::I8})
-      for (int64_t out : {8, 16, 40})
-        for (int64_t kernel : {1, 3}) {
-          Case c;
-          c.x = x, c.out = out, c.in = 24, c.kernel = kernel, c.padding = kernel / 2, c.stride = kernel == 1 ? 2 : 1;
-          compare_vnni(c, emulated);
-        }
-    Case stem;
-    stem.block_in = 1, stem.in = 3, stem.kernel = 7, stem.stride = 2, stem.padding = 3, stem.y = DType::U8;
-    compare_vnni(stem, emulated);
+/// At the level where a form of VNNI is asked for; false where the processor lacks it.
+class VnniLevel {
+ public:
+  explicit VnniLevel(Vnni form) : found_(isa()) {
+    if (form == Vnni::AVX2) set_isa(Isa::AVX2);
+    has_ = has_int8_conv_vnni(form);
   }
+  ~VnniLevel() { set_isa(found_); }
+  VnniLevel(const VnniLevel&) = delete;
+  explicit operator bool() const { return has_; }
+
+ private:
+  Isa found_;
+  bool has_;
+};
+
+class Int8ConvVnni : public ::testing::TestWithParam<Vnni> {};
+
+TEST_P(Int8ConvVnni, IsExact) {
+  const VnniLevel level(GetParam());
+  if (!level) GTEST_SKIP() << "this processor has no such VNNI";
+  const auto compare_vnni = [](const Case& c) { compare_routines(comparison(c), nullptr, int8_conv_vnni(GetParam())); };
+  for (DType x : {DType::U8, DType::I8})
+    for (int64_t out : {8, 16, 24, 40, 64, 72})
+      for (int64_t kernel : {1, 3})
+        for (int64_t stride : {1, 2}) {
+          Case c;
+          c.x = x, c.out = out, c.in = out == 64 ? 32 : 24, c.kernel = kernel, c.padding = kernel / 2,
+          c.stride = stride;
+          c.block_in = c.block_out = out == 64 ? 16 : 8;
+          compare_vnni(c);
+          c.y = DType::U8, c.residual = DType::F32, c.activation = "relu", c.batch = 2;
+          compare_vnni(c);
+        }
+  for (int64_t h = 1; h < 16; ++h) {  // every number of points
+    Case c;
+    c.h = h, c.w = 1, c.kernel = 1, c.padding = 0, c.out = 48;
+    compare_vnni(c);
+  }
+  for (int64_t in : {1, 3, 4, 5}) {
+    Case stem;
+    stem.block_in = 1, stem.in = in, stem.kernel = 7, stem.stride = 2, stem.padding = 3, stem.y = DType::U8;
+    compare_vnni(stem);
+    stem.kernel = 1, stem.padding = 2, stem.stride = 3;
+    compare_vnni(stem);
+  }
+  Case largest;
+  largest.in = 256, largest.zero = false, largest.offset = false;
+  testing::Comparison made = comparison(largest);
+  std::memset(made.fixed[0].second.data, 255, static_cast<size_t>(made.inputs[0].numel()));
+  std::memset(made.fixed[1].second.data, 0x80, static_cast<size_t>(made.inputs[1].numel()));
+  compare_routines(std::move(made), nullptr, int8_conv_vnni(GetParam()));
 }
+INSTANTIATE_TEST_SUITE_P(Forms, Int8ConvVnni, ::testing::Values(Vnni::AVX512, Vnni::AVX2, Vnni::Emulated),
+                         [](const auto& form) {
+                           return form.param == Vnni::AVX512 ? "AVX512"
+                                  : form.param == Vnni::AVX2 ? "AVX2"
+                                                             : "Emulated";
+                         });
 
 }  // namespace
 }  // namespace hw

@@ -16,8 +16,9 @@ namespace hw::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-void pool_row(const BlockedPool& p, const float* plane, int64_t row, float* y) {
-  const hn::CappedTag<float, 8> d;
+template <class D>
+void pool_row_by(const BlockedPool& p, const float* plane, int64_t row, float* y) {
+  const D d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   int64_t top, bottom;
   p.axis[0].window(row, top, bottom);
@@ -36,6 +37,11 @@ void pool_row(const BlockedPool& p, const float* plane, int64_t row, float* y) {
       hn::StoreU(best, d, y + c);
     }
   }
+}
+
+void pool_row(const BlockedPool& p, const float* plane, int64_t row, float* y) {
+  if (p.block % 16 == 0) return pool_row_by<hn::CappedTag<float, 16>>(p, plane, row, y);
+  pool_row_by<hn::CappedTag<float, 8>>(p, plane, row, y);
 }
 
 using PoolRow = void (*)(const BlockedPool& p, const float* plane, int64_t row, float* y);
