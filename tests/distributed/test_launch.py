@@ -54,6 +54,12 @@ def test_restarts_after_a_failure():
     assert "restart 2" not in out.stderr and out.stdout.count("ended") == 2
 
 
+def test_mpi_ends_while_its_engine_is_held():
+    out = launch(2, "endings.py", "holds")
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout.count("ended") == 2 and "signal" not in out.stderr
+
+
 def test_open_mpi_leaves_out_what_sleeps_for_a_second(monkeypatch, tmp_path):
     for says, expected in (("mpirun (Open MPI) 5.0.11", True), ("HYDRA build details: Version: 4.2.0", False)):
         mpirun = tmp_path / "mpirun"

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,6 +56,24 @@ struct State {
   std::deque<std::string> causes;  // told to others
   std::vector<MPI_Request> causes_told;
 } state;
+
+// finish() comes at the end of the program, while the thread of an engine that somebody still holds may look for messages.
+std::mutex gate;
+
+/// A function of the table, one thread at a time. After finish() it does nothing, or fails with a message in its last argument.
+template <auto f, bool fails = false>
+struct Guarded;
+template <class R, class... A, R (*f)(A...), bool fails>
+struct Guarded<f, fails> {
+  static R call(A... a) {
+    std::lock_guard<std::mutex> guard(gate);
+    if (state.started) return f(a...);
+    if constexpr (fails)
+      return std::snprintf((a, ...), kMpiTextBytes, "MPI has been finalized already");
+    else
+      return R();
+  }
+};
 
 void explain(int code, const char* doing, char* text) {
   char words[MPI_MAX_ERROR_STRING] = {};
@@ -111,6 +130,7 @@ bool some_lost(char* text) {
 }
 
 int start(MpiWorld* world, double lost_after, char* text) {
+  std::lock_guard<std::mutex> guard(gate);
   State& s = state;
   if (!s.started) {
     int initialized = 0, finalized = 0, level = 0, code = MPI_SUCCESS, found = 0;
@@ -351,6 +371,7 @@ int renew(double seconds, char* text) {
 }
 
 void finish() {
+  std::lock_guard<std::mutex> guard(gate);
   State& s = state;
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -369,7 +390,11 @@ void finish() {
 }  // namespace hw
 
 extern "C" __attribute__((visibility("default"))) const hw::MpiTable* headwater_mpi_table() {
-  static const hw::MpiTable table{hw::kMpiTableVersion, hw::start,     hw::post,  hw::poll,  hw::heard_abort,
-                                  hw::keep_alive,       hw::say_abort, hw::renew, hw::leave, hw::finish};
+  using namespace hw;
+  static const MpiTable table{kMpiTableVersion,           start,
+                              Guarded<post, true>::call,  Guarded<poll>::call,
+                              Guarded<heard_abort>::call, Guarded<keep_alive>::call,
+                              Guarded<say_abort>::call,   Guarded<renew, true>::call,
+                              Guarded<leave>::call,       finish};
   return &table;
 }

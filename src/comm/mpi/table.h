@@ -14,7 +14,7 @@ struct MpiWorld {
   int rank = 0, size = 1, local_rank = 0, local_size = 1, max_tag = 0;
 };
 
-/// Results: 0, or not 0 with a message in `text` (kMpiTextBytes). One thread at a time may be in any of them.
+/// Results: 0, or not 0 with a message in `text` (kMpiTextBytes). Threads take turns; after finish() nothing is sent any more.
 struct MpiTable {
   int version;
   /// Initialises MPI unless somebody did. On the program's main thread. A rank that is silent for `lost_after` seconds counts as

@@ -26,4 +26,8 @@ if mode == "sizes":
 if mode == "sleeps":
     time.sleep(600)
 dist.barrier()
+if mode == "holds":  # a part of the program keeps the engine, whose thread goes on looking for messages and saying that this rank lives
+    held = dist.world.comm()
+    dist.destroy_process_group()
+    time.sleep(3)
 print("ended", flush=True)
