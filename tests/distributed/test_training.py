@@ -143,7 +143,7 @@ BERT_TENSOR = {"*.self.*.weight": S(0), "*.self.*.bias": S(0), "*.attention.outp
 
 
 def embed(model, ids):
-    """Of a part of each row: the squares of a whole one are 1 after the normalisation, and their gradient is rounding that Adam enlarges."""
+    """Of a part of each row: a whole normalised one has the mean square 1, and its gradient is rounding, which Adam enlarges."""
     hidden = model(ids)
     hidden = hidden[0] if isinstance(hidden, (tuple, list)) else hidden
     return hidden[..., :5].square().mean()
