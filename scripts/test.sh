@@ -26,7 +26,11 @@ steps=(           # name       how    what it runs; "beside": two such steps at 
 
 # Setting up for the build and the checks; what the tests need besides, torch above all, comes while the compiler runs.
 setup() {
-  HEADWATER_EXTRAS=lint scripts/setup.sh
+  if [ -n "$builds" ]; then
+    HEADWATER_EXTRAS=lint scripts/setup.sh
+  else
+    scripts/setup.sh
+  fi
 }
 
 build() {
@@ -56,8 +60,9 @@ for wanted in "$@"; do
   grep -qx -- "$wanted" <<<"$names" || die "no step '$wanted'; there are: $(echo $names)"
 done
 
-sets_up=''
+sets_up='' builds=''
 case " $* " in '  ' | *' setup '*) sets_up=yes ;; esac
+case " $* " in '  ' | *' build '*) builds=yes ;; esac
 logs=$(mktemp -d)
 summary=() failed='' began=$SECONDS
 declare -A running=()  # process: step

@@ -22,10 +22,10 @@ def train(shape, names, plan, steps=2):
     opt = hw.optim.AdamW(model.parameters(), lr=1e-2)
     scaler = hw.amp.GradScaler(init_scale=64.0)
     found = []
-    for _ in range(steps):
+    for step in range(steps):
         opt.zero_grad()
         loss = hw.accumulate(model, lambda y, t: F.cross_entropy(y.reshape(-1, 40), t.reshape(-1)), ids[:, :-1], ids[:, 1:],
-                             micro_batches=3, scaler=scaler)  # fmt: skip
+                             ahead=step, micro_batches=3, scaler=scaler)  # fmt: skip
         scaler.unscale_(opt)
         found.append(nn.utils.clip_grad_norm_(model.parameters(), 0.5).item())
         scaler.step(opt)
