@@ -27,6 +27,7 @@ Int8Band int8_band(const Int8Conv& conv, int64_t channel_multiple) {
 namespace {
 
 constexpr int64_t kBandBytes = 160 << 10;    // of a band: a part of L2
+constexpr int64_t kLeastRows = 4;            // a team's bands are not cut below: rows beside a band are written twice
 constexpr int64_t kRareRest = 16;            // one quad in so many may be written smaller
 constexpr int64_t kWorkPerThread = 1 << 18;  // multiply-adds below which a fork costs more than it saves
 
@@ -42,6 +43,10 @@ class Int8ConvKernel final : public Kernel {
     const int64_t row = band_.row_values() * first_.value_bytes;
     int64_t rows = g.out[1];
     while (rows > 1 && band_.in_rows(rows) * row > kBandBytes) rows = (rows + 1) / 2;
+    panels_ = (g.out_channels + kPanel - 1) / kPanel;
+    slots_ = std::clamp<int64_t>(g.flops() / 2 / kWorkPerThread, 1, num_threads());
+    const auto units = [&] { return g.batch * panels_ * ((g.out[1] + rows - 1) / rows); };
+    while (slots_ > 1 && rows > kLeastRows && units() < 2 * slots_) rows = (rows + 1) / 2;
     band_.rows = rows;
     bands_ = (g.out[1] + rows - 1) / rows;
     // Kernel points beside each other are one run of values.
@@ -54,8 +59,6 @@ class Int8ConvKernel final : public Kernel {
                 g.padding[2] == 0;
     if (in_place_)
       for (int64_t c = 0; c < g.in_channels; c += p.images.block_in) block_taps_.push_back(c * g.in_size());
-    panels_ = (g.out_channels + kPanel - 1) / kPanel;
-    slots_ = std::clamp<int64_t>(g.flops() / 2 / kWorkPerThread, 1, num_threads());
     pixels_ = band_.in_rows(rows) * band_.columns;
     values_ = pixels_ * band_.channels;
     band_bytes_ = aligned(values_ * std::max(all_.value_bytes, first_.value_bytes) + 128);
