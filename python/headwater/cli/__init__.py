@@ -77,7 +77,8 @@ def _frozen_parsers(commands: Any) -> None:
     run.add_argument("--seconds", type=float, default=2.0, help="how long to time it (default: %(default)s)")
     run.add_argument("--threads", default="", metavar="1,2", help="with --benchmark: also time these numbers of threads, in turns")
     run.add_argument("--against", metavar="OTHER.hwm", help="with --benchmark: also time this model, in turns")
-    run.add_argument("--fit", action="store_true", help="time algorithms (of ONNX) and threads; write the best to --out FILE.hwm")
+    run.add_argument("--fit", action="store_true", help="time threads and, of ONNX, algorithms and layout; keep the best in --out FILE")
+    run.add_argument("--error", type=float, metavar="PART", help="with --fit: try bfloat16 too, within this part of the largest value")
     run.add_argument("--json", action="store_true", help="the benchmark as JSON")
     run.add_argument("model", metavar="MODEL.hwm|MODEL.onnx")
 
@@ -163,4 +164,6 @@ def _run_frozen(a: argparse.Namespace) -> int:
         return frozen.check_main(a.model, a.tolerance, a.json, a.key_file)
     if a.command == "prune":
         return frozen.prune_main(a.models, a.out, a.target, a.isa, a.key_file)
-    return frozen.run_main(a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against, a.key_file, a.fit)
+    return frozen.run_main(
+        a.model, a.input, a.shapes, a.benchmark, a.seconds, a.out, a.json, a.threads, a.against, a.key_file, a.fit, a.error
+    )

@@ -134,19 +134,23 @@ def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
 def run_main(
     path: str, given: list[str], form: int, benchmark: bool, seconds: float, out: str | None, as_json: bool,
     threads: str = "", against: str | None = None, key_file: str | None = None, fit: bool = False,
+    most_error: float | None = None,
 ) -> int:
     """0; 1 when the model cannot be loaded or run."""
     import headwater as hw
 
     from . import fit as fitting
+    from .onnx_variants import of_onnx
 
     try:
         load, key = hw.infer.load, _key(key_file)  # imports the room
         from_onnx = path.endswith(".onnx")
+        if most_error is not None and not fit:
+            raise ValueError("--error belongs to --fit")
         if fit:
             names = [] if from_onnx else given
-            return fitting.fit_main(path, given, lambda m: _inputs(m, names, form), seconds, out, as_json, key)
-        source = fitting.of_onnx(path, given) if from_onnx else path
+            return fitting.fit_main(path, given, lambda m: _inputs(m, names, form), seconds, out, as_json, key, most_error)
+        source = of_onnx(path, given) if from_onnx else path
         start = time.perf_counter()
         model = load(source, key=key)
         loaded = 1e3 * (time.perf_counter() - start)
