@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes the readers of files with libFuzzer: "scripts/fuzz.sh" all of them, "scripts/fuzz.sh frozen onnx" some, each for
 # HEADWATER_FUZZ_SECONDS (60). frozen is C++ with the address and undefined-behaviour sanitizers, by clang (libclang-rt-dev,
-# libomp-dev); onnx and safetensors are read by Python, through Atheris (pip install atheris). What reaches new code is kept in
+# libomp-dev); onnx and safetensors are read by Python, through Atheris (extra fuzz). What reaches new code is kept in
 # build/fuzz/corpus, tests/fuzz/corpus holds the seeds; "scripts/fuzz.sh --keep" adds to the seeds what these lack.
 source "$(dirname "$0")/paths.sh"
 [ -x "$python" ] || die "no virtual environment in $venv; run scripts/setup.sh first"
@@ -29,7 +29,7 @@ for name in "$@"; do
     [ -e "$build/build.ninja" ] || cmake --preset fuzz
     nice cmake --build "$build" --target headwater_fuzz_frozen ${HEADWATER_JOBS:+-j "$HEADWATER_JOBS"}
   else
-    "$python" -c "import atheris" || die "atheris is missing: $python -m pip install atheris"
+    "$python" -c "import atheris" || die "atheris is missing: HEADWATER_EXTRAS=fuzz scripts/setup.sh"
   fi
   seeds=$root/tests/fuzz/corpus/$name grown=$build/corpus/$name found=$build/found/$name
   mkdir -p "$grown" "$found"

@@ -38,7 +38,8 @@ void read(const std::string& file) {
   void* bytes = nullptr;
   if (posix_memalign(&bytes, 64, std::max<size_t>(file.size(), 1)) != 0) return;
   std::memcpy(bytes, file.data(), file.size());
-  const auto memory = make_ref<Storage>(bytes, file.size(), [](void* p) { std::free(p); }, bytes, false);
+  const auto memory = make_ref<Storage>(
+      bytes, file.size(), [](void* p) { std::free(p); }, bytes, false);
   try {
     read_frozen(memory);
     check_frozen_data(*memory);
@@ -49,7 +50,8 @@ void read(const std::string& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {  // NOLINT(readability-identifier-naming): libFuzzer's
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data,
+                                      size_t size) {  // NOLINT(readability-identifier-naming): libFuzzer's
   std::string file(reinterpret_cast<const char*>(data), size);
   read(file);
   if (size < sizeof(FrozenHeader)) return 0;

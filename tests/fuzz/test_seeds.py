@@ -20,7 +20,7 @@ def command(name: str) -> list[str]:
             pytest.skip("no build with libFuzzer; scripts/fuzz.sh frozen makes it, with clang")
         return [str(BUILT)]
     if importlib.util.find_spec("atheris") is None:
-        pytest.skip("libFuzzer for Python is missing: pip install atheris")
+        pytest.skip("libFuzzer for Python is missing: HEADWATER_EXTRAS=fuzz scripts/setup.sh")
     return [sys.executable, str(HERE / f"{name}_target.py")]
 
 
